@@ -1,6 +1,6 @@
 //! Operations on the contexts of a chat and their outcomes, as the ledger and programs see them.
 
-use ship_context::contexts::RecallMode;
+use ship_context::contexts::{RecallMode, Snapshot};
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, ContextId};
 
@@ -11,6 +11,12 @@ pub struct ContextName {
     pub context: ContextId,
     /// The title of the context.
     pub title: String,
+}
+
+impl From<&Snapshot> for ContextName {
+    fn from(snapshot: &Snapshot) -> Self {
+        Self { context: snapshot.context().clone(), title: snapshot.title().to_owned() }
+    }
 }
 
 impl ContextName {

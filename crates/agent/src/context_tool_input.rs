@@ -28,8 +28,7 @@ pub(crate) struct NewContext {
     pub(crate) title: Option<String>,
     /// Why the current one is left, in a few words.
     #[serde(default, deserialize_with = "not_blank")]
-    #[expect(dead_code, reason = "the switch reads it from the call when it is made")]
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -35,9 +35,10 @@ mod undo_in_place;
 pub use list::ContextList;
 
 pub(crate) use list::active_context;
-pub(crate) use operate::{carry_out, move_cursor, operate_from_ledger, plan};
+pub(crate) use operate::{move_cursor, operate_from_ledger, plan};
 pub(crate) use queued_operation::{announce_outcome, operate_idle};
 pub(crate) use restored_log::separate_restored_log;
 pub(crate) use talk_before_first::reference_to_earlier_talk;
-pub(crate) use tool_calls::answer_call;
+pub(crate) use target_origin::OperationPlan;
+pub(crate) use tool_calls::{RunSwitches, answer_call};
 pub(crate) use undo_in_place::undo_stays;

@@ -26,8 +26,8 @@ const PAGE: usize = 64;
 /// The index of a chat's archived contexts, with access to their snapshots.
 pub(crate) struct ContextArchive<'a> {
     pub(super) agent: &'a Engine,
-    chat: &'a dyn Chat,
-    pub(crate) index: Index,
+    pub(super) chat: &'a dyn Chat,
+    pub(super) index: Index,
 }
 
 /// The departure from a context, read from the head of the log after it.
@@ -139,7 +139,7 @@ impl<'a> ContextArchive<'a> {
             return Ok(());
         }
         let snapshot = self.snapshot_of(&view, &messages, departure, Some(&log.name));
-        self.write_down(&snapshot, &view).await?;
+        self.write_down(&snapshot, (view.position, view.crc)).await?;
         self.list_older(&snapshot);
         Ok(())
     }
@@ -178,22 +178,25 @@ impl<'a> ContextArchive<'a> {
         self.agent.rules.contexts.snapshot
     }
 
-    /// Writes the snapshot of the context that was just left, and lists it first.
+    /// Writes the snapshot of the context that was just left, and lists it first. `end` is the end of its log.
     pub(super) async fn store_snapshot(
         &mut self,
         snapshot: &Snapshot,
-        of: &View,
+        end: (Position, u32),
     ) -> Result<(), RunError> {
-        self.write_down(snapshot, of).await?;
+        self.write_down(snapshot, end).await?;
         if let Some(item) = IndexItem::from_snapshot(snapshot) {
             self.index.add(item);
         }
         Ok(())
     }
 
-    async fn write_down(&self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
-        let value = snapshot.to_object().clone();
-        let state = DerivedState { value, position: of.position, crc: of.crc };
+    async fn write_down(
+        &self,
+        snapshot: &Snapshot,
+        (position, crc): (Position, u32),
+    ) -> Result<(), RunError> {
+        let state = DerivedState { value: snapshot.to_object().clone(), position, crc };
         let context = snapshot.context().clone();
         Ok(self.chat.derived().put(Derived::Context(context), state).await?)
     }
@@ -279,18 +282,9 @@ impl<'a> ContextArchive<'a> {
         Ok(match find_context(which, &candidates) {
             ContextMatch::One(id) => of(&id).cloned().ok_or_else(Vec::new),
             ContextMatch::Several(ids) | ContextMatch::None(ids) => {
-                let named = |snapshot: &Snapshot| ContextName {
-                    context: snapshot.context().clone(),
-                    title: snapshot.title().to_owned(),
-                };
-                Err(ids.iter().filter_map(of).map(named).collect())
+                Err(ids.iter().filter_map(of).map(ContextName::from).collect())
             }
         })
-    }
-
-    /// Makes the snapshot of the active context.
-    pub(super) fn active_snapshot(&self, view: &View) -> Snapshot {
-        super::list::active_snapshot(self.agent, view)
     }
 }
 

@@ -9,7 +9,7 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
 use super::target_log::spans;
@@ -101,11 +101,7 @@ impl OperationInProgress<'_> {
         let to = other.key();
         let copied = other.log().view().await?;
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
-        let active = ContextArchive::open(&self.locked.engine, other, &copied)
-            .await?
-            .active_snapshot(&copied);
-        let active =
-            ContextName { context: active.context().clone(), title: active.title().to_owned() };
+        let active = ContextName::from(&active_snapshot(&self.locked.engine, &copied));
         let line =
             format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
         Ok(OperationOutcome::Done(ContextChange {

@@ -50,7 +50,7 @@ impl ContextArchive<'_> {
             head_after_events(view).checkpoints.into_iter().map(|known| known.name).collect();
         let began = active_context(self.agent, view);
         ContextList {
-            active: self.active_snapshot(view),
+            active: active_snapshot(self.agent, view),
             index: self.index,
             activation: began,
             checkpoints,
@@ -85,7 +85,7 @@ impl Agent {
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
         let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        let active = shelf.active_snapshot(&view);
+        let active = active_snapshot(agent, &view);
         if active.context().as_str() == which {
             return Ok(Ok(active));
         }

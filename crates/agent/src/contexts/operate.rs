@@ -51,37 +51,29 @@ pub(crate) async fn operate(
         ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
             turning.fork_to(at.as_deref(), to).await?
         }
-        wanted => match turning.plan(wanted).await? {
-            Ok(plan) => return turning.publish(wanted, plan).await,
-            Err(not_done) => OperationOutcome::NotDone(not_done),
-        },
+        wanted => {
+            let (view, moving) = (view.clone(), moving.clone());
+            match OperationPlan::find(locked, view, wanted.clone(), moving).await? {
+                Ok(plan) => return plan.carry_out(locked).await,
+                Err(not_done) => OperationOutcome::NotDone(not_done),
+            }
+        }
     };
     Ok(outcome.into())
 }
 
 /// Finds what an operation that leaves this context continues with; `None` if it would be refused. A run must know
 /// this before it writes the message that it leaves behind.
-pub(crate) async fn plan<'a>(
-    locked: &'a LockedChat,
-    view: &'a View,
-    wanted: &ContextOperation,
-    moving: &'a OpenRequest,
-) -> Result<Option<OperationPlan<'a>>, RunError> {
-    match (OperationInProgress { locked, view, moving }).plan(wanted).await {
+pub(crate) async fn plan(
+    locked: &LockedChat,
+    view: View,
+    operation: ContextOperation,
+    moving: OpenRequest,
+) -> Result<Option<OperationPlan>, RunError> {
+    match OperationPlan::find(locked, view, operation, moving).await {
         Ok(plan) => Ok(plan.ok()),
         Err(error) => refusal_from_error(error).map(|_| None),
     }
-}
-
-/// Performs an operation that was planned before the run left its message in the log, which has this view now.
-pub(crate) async fn carry_out(
-    locked: &LockedChat,
-    view: &View,
-    wanted: &ContextOperation,
-    moving: &OpenRequest,
-    plan: OperationPlan<'_>,
-) -> Result<Operated, RunError> {
-    OperationInProgress { locked, view, moving }.publish(wanted, plan).await
 }
 
 /// Performs an operation from the ledger. Whether it succeeds or not, the inbox cursor moves past its entry.

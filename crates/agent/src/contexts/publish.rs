@@ -11,6 +11,7 @@ use ship_store::{
 };
 
 use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use super::operate::{Operated, OperationInProgress};
 use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
@@ -21,50 +22,42 @@ use crate::context_operation::{
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
-impl OperationInProgress<'_> {
+impl OperationPlan {
     /// Publishes a log, and archives the context that was left. The archive is written after the rotation: a crash
     /// between the two is noticed by the next `ContextArchive::open`, which rebuilds it.
-    pub(super) async fn publish(
-        &self,
-        wanted: &ContextOperation,
-        plan: OperationPlan<'_>,
-    ) -> Result<Operated, RunError> {
-        let target = self.target(&plan.origin);
-        let LockedChat { engine, chat, lane } = self.locked;
-        let (agent, chat) = (&**engine, &**chat);
-        let (view, now) = (self.view, agent.clock.now());
-        let mut shelf = match plan.archive {
-            Some(archive) => archive,
-            None => ContextArchive::open(agent, chat, view).await?,
-        };
+    pub(crate) async fn carry_out(self, locked: &LockedChat) -> Result<Operated, RunError> {
+        let Self { operation, view, moving, origin, index } = self;
+        let LockedChat { engine, chat, lane } = locked;
+        let (agent, chat, now) = (&**engine, &**chat, engine.clock.now());
+        let (operation, view, moving) = (&operation, &view, &moving);
+        let turning = OperationInProgress { locked, view, moving };
+        let mut shelf = ContextArchive { agent, chat, index };
+        let target = turning.target(&origin);
         let source = target.source;
         // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
-        let is_copy = |piece: &LogPiece| !matches!(piece, LogPiece::New(_));
-        let copies_none = !target.pieces.iter().any(is_copy);
-        let unread = plan.origin.problems().filter(|_| copies_none);
-        let unread = unread.unwrap_or_default().to_vec();
-        let reason = match wanted {
+        let copies_lines = target.pieces.iter().any(|piece| !matches!(piece, LogPiece::New(_)));
+        let unread = origin.problems().filter(|_| !copies_lines).unwrap_or_default().to_vec();
+        let reason = match operation {
             ContextOperation::New { reason, .. } => {
                 reason.as_deref().filter(|it| !it.trim().is_empty())
             }
             _ => None,
         };
-        let left_behind = messages_left_behind(view, &self.moving.current);
+        let left_behind = messages_left_behind(view, &moving.current);
         // A context in which nothing was said is not archived.
-        let is_kept = has_content(view, &self.moving.current) && !target.drops_left_context;
-        let mut snapshot =
-            shelf.snapshot_on_leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
-        let left =
-            ContextName { context: view.head.context.clone(), title: snapshot.title().to_owned() };
+        let is_kept = has_content(view, &moving.current) && !target.drops_left_context;
+        let why = reason.unwrap_or(operation.name());
+        let mut snapshot = shelf.snapshot_on_leave(view, &left_behind, now, why);
+        let left = ContextName::from(&snapshot);
         let by = PublishedBy {
-            operation: Some(wanted.name().to_owned()),
+            operation: Some(operation.name().to_owned()),
             generation: Some(view.head.generation.next()),
             at: Some(now),
             reason: reason.map(str::to_owned),
             drops_left: !is_kept,
             ..PublishedBy::default()
         };
-        let rotated = match lane.rotate(self.rotation(wanted, target, by, &left)).await {
+        let rotated = match lane.rotate(turning.rotation(operation, target, by, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
                 let refused = OperationRefusal::new(error.to_string());
@@ -72,24 +65,20 @@ impl OperationInProgress<'_> {
             }
             rotated => rotated?,
         };
-        let now_active = chat.log().view().await?;
-        let now_active =
-            now_active.ok_or_else(|| RunError::Vanished { chat: chat.key().clone() })?;
+        let now_active = locked.read_view().await?;
         if let Some(sealed) = &rotated.sealed {
             snapshot = snapshot.with_sealed_log(sealed);
         }
         shelf.remove_snapshot(&now_active.head.context, source).await?;
         if is_kept {
-            shelf.store_snapshot(&snapshot, view).await?;
+            shelf.store_snapshot(&snapshot, (view.position, rotated.sealed_crc)).await?;
         }
         shelf.write_index(now_active.position, now_active.crc).await?;
         let damage = [rotated.damage, unread].concat();
-        let (left_out, restored) = (damage.len(), plan.origin.messages_restored());
+        let (left_out, restored) = (damage.len(), origin.messages_restored());
         agent.note_repairs(chat.key(), damage);
-        let active = shelf.active_snapshot(&now_active);
-        let active =
-            ContextName { context: active.context().clone(), title: active.title().to_owned() };
-        let mut line = text_for_user(wanted, is_kept.then_some(&left), &active.title);
+        let active = ContextName::from(&active_snapshot(agent, &now_active));
+        let mut line = text_for_user(operation, is_kept.then_some(&left), &active.title);
         // In front: the line ends with the command that leads back.
         if restored > 0 {
             line.insert_str(0, &format!("{} ", restored_sentence(restored)));
@@ -98,7 +87,7 @@ impl OperationInProgress<'_> {
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
         let outcome = OperationOutcome::Done(ContextChange {
-            operation: wanted.name().to_owned(),
+            operation: operation.name().to_owned(),
             left: is_kept.then_some(left),
             active,
             chat: None,
@@ -106,7 +95,9 @@ impl OperationInProgress<'_> {
         });
         Ok(Operated { outcome, view: Some(now_active) })
     }
+}
 
+impl OperationInProgress<'_> {
     /// Makes the rotation: the lines of the target, the event of the operation, and the open request.
     fn rotation(
         &self,

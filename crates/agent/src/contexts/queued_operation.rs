@@ -13,17 +13,18 @@ use crate::inbound::millis_json;
 use crate::inbox::outcome_key;
 
 /// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
-/// answer move along.
+/// answer move along. Returns the view after it, unless the log must be read again.
 pub(crate) async fn operate_idle(
     locked: &LockedChat,
     view: &View,
     request_line: &LedgerLine,
     operation: &ContextOperation,
-) -> Result<(), RunError> {
+) -> Result<Option<View>, RunError> {
     let current = open_request_ids(view, "");
     let moving = OpenRequest { current, inbox: Some(request_line.seq), ..OpenRequest::default() };
     let operated = operate_from_ledger(locked, view, operation, &moving).await?;
-    announce_outcome(locked, request_line, &operated.outcome).await
+    announce_outcome(locked, request_line, &operated.outcome).await?;
+    Ok(operated.view)
 }
 
 /// Reports the outcome of an operation: in the ledger to the person, and in an event to the subscribers of the chat.

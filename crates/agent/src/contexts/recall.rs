@@ -8,6 +8,7 @@ use ship_message::UiMessage;
 use ship_store::{NewMessage, View};
 
 use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use crate::chat::OpenRequest;
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::engine::{Engine, LockedChat};
@@ -47,17 +48,13 @@ pub(super) async fn recall(
             return Ok(OperationOutcome::NotDone(OperationRefusal::no_context(which, offered)));
         }
     };
-    let active = shelf.active_snapshot(view);
     let shown = ReferenceSite { view, run_id: None, current: &moving.current };
     match append_reference(locked, &shown, &snapshot, mode, moving).await? {
         Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
         Ok(()) => Ok(OperationOutcome::Done(ContextChange {
             operation: "recall".to_owned(),
             left: None,
-            active: ContextName {
-                context: active.context().clone(),
-                title: active.title().to_owned(),
-            },
+            active: ContextName::from(&active_snapshot(&locked.engine, view)),
             chat: None,
             line: format!("“{}” is shown here, for reference.", snapshot.title()),
         })),

@@ -5,7 +5,7 @@ use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_store::MessageId;
 
-use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use super::operate::OperationInProgress;
 use crate::chat::{CHECKPOINT, RENAMED, head_after_events};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
@@ -45,13 +45,8 @@ impl OperationInProgress<'_> {
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
         let was = if known { " It was somewhere else before." } else { "" };
         let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
-        let shelf =
-            ContextArchive::open(&self.locked.engine, &*self.locked.chat, self.view).await?;
-        Ok(self.unchanged_context(
-            "checkpoint",
-            shelf.active_snapshot(self.view).title().to_owned(),
-            line,
-        ))
+        let active = active_snapshot(&self.locked.engine, self.view);
+        Ok(self.unchanged_context("checkpoint", active.title().to_owned(), line))
     }
 
     pub(super) fn unchanged_context(

@@ -68,7 +68,9 @@ impl OperationInProgress<'_> {
     pub(super) fn target(&self, origin: &TargetOrigin) -> TargetLog {
         match origin {
             TargetOrigin::Clean { by, title } => self.empty_log(by, title.as_deref()),
-            TargetOrigin::Archived { log, view, title, lost } => self.load(log, view, title, lost),
+            TargetOrigin::Archived { log, view, snapshot, lost } => {
+                self.load(log, view, snapshot.title(), lost)
+            }
             TargetOrigin::Branch { by, place, view } => {
                 let end = LogPlace { log: None, last: self.view.position.seq };
                 self.branch(by, place.as_ref().unwrap_or(&end), view.as_ref())

@@ -1,21 +1,23 @@
 //! Finds what an operation continues with: once, before anything is written.
 
-use ship_store::{SealedName, StorageProblem, View};
+use ship_context::contexts::{Index, Snapshot};
+use ship_store::{ContextId, SealedName, StorageProblem, View};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::lost_messages::LostMessages;
 use super::operate::OperationInProgress;
-use crate::chat::has_content;
-use crate::context_operation::{ContextOperation, OperationRefusal};
+use crate::chat::{OpenRequest, has_content};
+use crate::context_operation::{ContextName, ContextOperation, OperationRefusal};
+use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
 
 /// The origin of the log that an operation publishes.
 pub(super) enum TargetOrigin {
     /// A clean context.
     Clean { by: &'static str, title: Option<String> },
-    /// An archived context, with the title under which it is listed.
-    Archived { log: SealedName, view: View, title: String, lost: LostMessages },
+    /// An archived context, with the snapshot under which it is listed.
+    Archived { log: SealedName, view: View, snapshot: Box<Snapshot>, lost: LostMessages },
     /// The beginning of a log up to a place, or all of the live log. The view is that of a sealed log.
     Branch { by: &'static str, place: Option<LogPlace>, view: Option<View> },
     /// The context that the last operation has left.
@@ -41,44 +43,72 @@ impl TargetOrigin {
     }
 }
 
-/// An operation for which everything was found.
-pub(crate) struct OperationPlan<'a> {
+/// An operation that leaves a context, with everything that was found for it. It is planned once, when it is asked
+/// for, and carried out as it was planned.
+pub(crate) struct OperationPlan {
+    pub(super) operation: ContextOperation,
+    /// The log that is left. The message of a run is added before the operation is carried out, without its checksum.
+    pub(crate) view: View,
+    pub(crate) moving: OpenRequest,
     pub(super) origin: TargetOrigin,
-    /// The archive, if it was opened to find the origin.
-    pub(super) archive: Option<ContextArchive<'a>>,
+    /// The index of the archive.
+    pub(super) index: Index,
 }
 
 type Found<T> = Result<Result<T, OperationRefusal>, RunError>;
 
-impl<'a> OperationInProgress<'a> {
-    /// Finds what an operation continues with, or the reason to refuse it. Only an operation that leaves this context
-    /// continues with anything.
-    pub(super) async fn plan(&self, wanted: &ContextOperation) -> Found<OperationPlan<'a>> {
-        let mut archive = None;
-        let origin = match wanted {
-            ContextOperation::New { title, .. } => self.clean_origin("new", title.as_deref()),
-            ContextOperation::Clear => self.clean_origin("clear", None),
-            ContextOperation::Load { which } => {
-                let (agent, chat) = (&*self.locked.engine, &*self.locked.chat);
-                let opened = archive.insert(ContextArchive::open(agent, chat, self.view).await?);
-                self.archived_origin(opened, which).await?
-            }
+impl OperationPlan {
+    /// Finds what an operation on the live log continues with, or the reason to refuse it. Only an operation that
+    /// leaves this context continues with anything.
+    pub(super) async fn find(
+        locked: &LockedChat,
+        view: View,
+        operation: ContextOperation,
+        moving: OpenRequest,
+    ) -> Found<Self> {
+        let asked = OperationInProgress { locked, view: &view, moving: &moving };
+        let archive = ContextArchive::open(&locked.engine, &*locked.chat, &view).await?;
+        let origin = match &operation {
+            ContextOperation::New { title, .. } => asked.clean_origin("new", title.as_deref()),
+            ContextOperation::Clear => asked.clean_origin("clear", None),
+            ContextOperation::Load { which } => asked.archived_origin(&archive, which).await?,
             ContextOperation::Fork { at: None, .. } => {
                 Ok(TargetOrigin::Branch { by: "fork", place: None, view: None })
             }
-            ContextOperation::Fork { at: Some(at), .. } => self.branch_origin("fork", at).await?,
-            ContextOperation::Rewind { to } => self.branch_origin("rewind", to).await?,
-            ContextOperation::Undo => self.left_origin().await?,
+            ContextOperation::Fork { at: Some(at), .. } => asked.branch_origin("fork", at).await?,
+            ContextOperation::Rewind { to } => asked.branch_origin("rewind", to).await?,
+            ContextOperation::Undo => asked.left_origin().await?,
             ContextOperation::Recall { .. }
             | ContextOperation::Rename { .. }
             | ContextOperation::Checkpoint { .. } => {
-                let line = format!("“{}” publishes nothing.", wanted.name());
+                let line = format!("“{}” publishes nothing.", operation.name());
                 Err(OperationRefusal::new(line))
             }
         };
-        Ok(origin.map(|origin| OperationPlan { origin, archive }))
+        let index = archive.index;
+        Ok(origin.map(|origin| Self { operation, view, moving, origin, index }))
     }
 
+    /// Promises the context that the operation leads to. From now on it has this id, whatever was asked for.
+    pub(super) fn promise(&mut self, agent: &Engine, left: &ContextName) -> ContextName {
+        let title = match &self.origin {
+            TargetOrigin::Archived { snapshot, .. } => {
+                let which = snapshot.context().to_string();
+                self.operation = ContextOperation::Load { which };
+                return ContextName::from(&**snapshot);
+            }
+            TargetOrigin::Clean { title, .. } => title.as_deref().unwrap_or("(new)"),
+            TargetOrigin::Branch { .. } | TargetOrigin::Left { .. } => {
+                self.moving.title.as_ref().unwrap_or(&left.title)
+            }
+        };
+        let new_id = || ContextId::new(agent.clock.now(), agent.ids.next());
+        let context = self.moving.promised.get_or_insert_with(new_id).clone();
+        ContextName { context, title: title.to_owned() }
+    }
+}
+
+impl OperationInProgress<'_> {
     fn clean_origin(
         &self,
         by: &'static str,
@@ -107,7 +137,7 @@ impl<'a> OperationInProgress<'a> {
         };
         let view = self.locked.chat.log().sealed_view(&log).await?;
         let lost = self.lost_messages(&log, &view).await?;
-        Ok(Ok(TargetOrigin::Archived { log, view, title: snapshot.title().to_owned(), lost }))
+        Ok(Ok(TargetOrigin::Archived { log, view, snapshot: Box::new(snapshot), lost }))
     }
 
     async fn branch_origin(&self, by: &'static str, at: &str) -> Found<TargetOrigin> {

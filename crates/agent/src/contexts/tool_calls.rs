@@ -1,26 +1,28 @@
 //! Answers a model's calls for contexts.
 //!
-//! A call that switches is only answered here, with the promise of a context. The switch itself is made when all
-//! calls of the step are answered. It follows from the output of the call, so a crash in between changes nothing.
+//! A call that switches is planned here, and answered with the promise of a context. The plan is carried out when all
+//! calls of the step are answered. It follows from the call and its output, so a crash in between changes nothing.
 
+use parking_lot::Mutex;
 use ship_context::contexts::{
-    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Snapshot, Switch,
-    SwitchRefusal, VisibleEntries, check_switch, history_reference, switch_output, view_messages,
+    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Switch, SwitchRefusal,
+    VisibleEntries, check_switch, history_reference, switch_output, view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKind, View};
+use ship_store::{LedgerLine, LedgerSeq, NewMessage, StorageProblem, StorageProblemKind, View};
 
 use super::archive::ContextArchive;
-use super::log_place::LogPlace;
+use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
 use super::recall::{ReferenceSite, SHARE, append_reference};
+use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
-use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::context_operation::{ContextName, ContextOperation, OperationOutcome, OperationRefusal};
 use crate::context_tool_input::{
     ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
-    RecallContext,
+    NewContext, RecallContext,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -31,19 +33,50 @@ const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it 
 /// The maximum number of pages of the ledger that are searched for earlier messages.
 const PAGES_MAX: usize = 50;
 
+/// The switches of a run, as one of its calls finds them.
+pub(crate) struct RunSwitches {
+    /// The number of switches that the run has made.
+    pub(crate) made: u64,
+    /// Whether an earlier call of the same step has promised a switch.
+    pub(crate) is_promised: bool,
+    /// The switch that this call promises.
+    pub(crate) promised: Mutex<Option<OperationPlan>>,
+}
+
+impl RunSwitches {
+    fn check(&self, switch: Switch, has_content: bool) -> Result<(), SwitchRefusal> {
+        match self.is_promised {
+            true => Err(SwitchRefusal::OneAtATime),
+            false => {
+                check_switch(switch, usize::try_from(self.made).unwrap_or(usize::MAX), has_content)
+            }
+        }
+    }
+}
+
 /// Answers a call for contexts. An error is a text for the model.
-pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
+pub(crate) async fn answer_call(
+    work: &ActiveRun,
+    switches: &RunSwitches,
+    call: ContextToolInput,
+) -> Result<Json, String> {
     let told = |error: RunError| work.locked.engine.project.mask(&error.to_string());
     let view = work.locked.chat.log().view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
-    let called = ContextToolCall { work, view: &view };
+    let called = ContextToolCall { work, switches, view };
     let answered = match call {
         ContextToolInput::List(input) => called.list(&input).await,
         ContextToolInput::Recall(input) => called.recall(&input).await,
-        ContextToolInput::Load(input) => called.load(&input).await,
-        ContextToolInput::New(input) => called.switch_to_empty(Switch::New, input.title).await,
-        ContextToolInput::Clear(_) => called.switch_to_empty(Switch::Clear, None).await,
-        ContextToolInput::Fork(input) => called.fork(input).await,
+        ContextToolInput::Load(input) => called.load(input).await,
+        ContextToolInput::New(NewContext { title, reason }) => {
+            called.promise(Switch::New, ContextOperation::New { title, reason }, None).await
+        }
+        ContextToolInput::Clear(_) => {
+            called.promise(Switch::Clear, ContextOperation::Clear, None).await
+        }
+        ContextToolInput::Fork(ForkContext { at, name }) => {
+            called.promise(Switch::Fork, ContextOperation::Fork { at, to: None }, name).await
+        }
         ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
         ContextToolInput::History(input) => called.history(input).await,
     };
@@ -52,23 +85,24 @@ pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Res
 
 struct ContextToolCall<'a> {
     work: &'a ActiveRun,
-    view: &'a View,
+    switches: &'a RunSwitches,
+    view: View,
 }
 
 type Answered = Result<Result<Json, String>, RunError>;
 
 impl ContextToolCall<'_> {
     async fn open_archive(&self) -> Result<ContextArchive<'_>, RunError> {
-        ContextArchive::open(&self.work.locked.engine, &*self.work.locked.chat, self.view).await
+        ContextArchive::open(&self.work.locked.engine, &*self.work.locked.chat, &self.view).await
     }
 
     fn open_request_ids(&self) -> Vec<String> {
-        open_request_ids(self.view, &self.work.run_id)
+        open_request_ids(&self.view, &self.work.run_id)
     }
 
     async fn list(&self, input: &ListContexts) -> Answered {
         let shelf = self.open_archive().await?;
-        Ok(Ok(shelf.into_list(self.view).to_json(input.limit)))
+        Ok(Ok(shelf.into_list(&self.view).to_json(input.limit)))
     }
 
     async fn recall(&self, input: &RecallContext) -> Answered {
@@ -89,7 +123,7 @@ impl ContextToolCall<'_> {
         };
         let (locked, current) = (&self.work.locked, self.open_request_ids());
         let run_id = Some(self.work.run_id.as_str());
-        let shown = ReferenceSite { view: self.view, run_id, current: &current };
+        let shown = ReferenceSite { view: &self.view, run_id, current: &current };
         if let Err(not_done) =
             append_reference(locked, &shown, &snapshot, mode, &OpenRequest::default()).await?
         {
@@ -99,97 +133,52 @@ impl ContextToolCall<'_> {
         Ok(Ok(shown_output(snapshot.context().as_str(), mode.name())))
     }
 
-    async fn load(&self, input: &LoadContext) -> Answered {
-        let Some(which) = input.context_id.as_deref().or(input.query.as_deref()) else {
+    async fn load(&self, input: LoadContext) -> Answered {
+        let Some(which) = input.context_id.or(input.query) else {
             return Ok(Err("the input needs `query` or `contextId`".to_owned()));
         };
         match input.mode.and_then(LoadMode::recall_mode) {
-            Some(mode) => self.show(which, mode).await,
-            None => {
-                if let Err(refused) = self.check_switch(Switch::Load).await {
-                    return Ok(Err(refused.to_string()));
-                }
-                let shelf = self.open_archive().await?;
-                let snapshot = match shelf.find(which).await? {
-                    Ok(snapshot) => snapshot,
-                    Err(offered) => {
-                        return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
-                    }
-                };
-                let Some(log) = snapshot.sealed_log() else {
-                    return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
-                };
-                // The log is read now, so that no context is promised that cannot be read.
-                let view = self.work.locked.chat.log().sealed_view(&log).await?;
-                let left_out = damaged_places(&view);
-                let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
-                let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
-                let answered = self.answer_with_promise(&shelf, loaded, count).await?;
-                Ok(answered.map(|output| with_note_of_damage(output, left_out)))
-            }
+            Some(mode) => self.show(&which, mode).await,
+            None => self.promise(Switch::Load, ContextOperation::Load { which }, None).await,
         }
     }
 
-    async fn switch_to_empty(&self, switch: Switch, title: Option<String>) -> Answered {
-        if let Err(refused) = self.check_switch(switch).await {
-            return Ok(Err(refused.to_string()));
-        }
-        let title = title.unwrap_or_else(|| "(new)".to_owned());
-        self.answer_with_promise(&self.open_archive().await?, (self.new_id(), title), 0).await
-    }
-
-    async fn fork(&self, input: ForkContext) -> Answered {
-        if let Err(refused) = self.check_switch(Switch::Fork).await {
-            return Ok(Err(refused.to_string()));
-        }
-        let left_out = match &input.at {
-            None => damaged_places(self.view),
-            Some(at) => match LogPlace::find(&self.work.locked, self.view, at).await? {
-                Err(not_done) => return Ok(Err(not_done.line)),
-                Ok(place) => damaged_places(&place.view(&self.work.locked, self.view).await?),
-            },
-        };
-        let shelf = self.open_archive().await?;
-        let active = shelf.active_snapshot(self.view);
-        let title = input.name.unwrap_or_else(|| active.title().to_owned());
-        let answered = self.answer_with_promise(&shelf, (self.new_id(), title), 1).await?;
-        Ok(answered.map(|mut output| {
-            if let Some(output) = output.as_object_mut() {
-                output.set("note", IN_A_COPY);
-            }
-            with_note_of_damage(output, left_out)
-        }))
-    }
-
-    fn new_id(&self) -> ContextId {
-        ContextId::new(self.work.locked.engine.clock.now(), self.work.locked.engine.ids.next())
-    }
-
-    async fn check_switch(&self, switch: Switch) -> Result<(), SwitchRefusal> {
-        if self.work.is_switching().await {
-            return Err(SwitchRefusal::OneAtATime);
-        }
-        let current = self.open_request_ids();
-        let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
-        check_switch(switch, made, has_content(self.view, &current))
-    }
-
-    async fn answer_with_promise(
+    /// Plans a switch, and answers with the promise of its context. The log that it continues with is read now, so that
+    /// no context is promised that cannot be read.
+    async fn promise(
         &self,
-        shelf: &ContextArchive<'_>,
-        (context, title): (ContextId, String),
-        messages: usize,
+        switch: Switch,
+        operation: ContextOperation,
+        name: Option<String>,
     ) -> Answered {
-        let active: Snapshot = shelf.active_snapshot(self.view);
-        let left = (active.context(), active.title());
-        self.work.begin_switch().await;
-        Ok(Ok(switch_output(left, (&context, &title), messages)))
+        let (locked, current) = (&self.work.locked, self.open_request_ids());
+        let (agent, has_content) = (&locked.engine, has_content(&self.view, &current));
+        if let Err(refused) = self.switches.check(switch, has_content) {
+            return Ok(Err(refused.to_string()));
+        }
+        let moving = OpenRequest { current, title: name, ..OpenRequest::default() };
+        let view = self.view.clone();
+        let mut plan = match OperationPlan::find(locked, view, operation, moving).await? {
+            Ok(plan) => plan,
+            Err(refused) => return Ok(Err(refused.with_offers())),
+        };
+        let left = ContextName::from(&active_snapshot(agent, &self.view));
+        let active = plan.promise(agent, &left);
+        let is_clean = matches!(plan.origin, TargetOrigin::Clean { .. });
+        let mut output = switch_output(left.as_pair(), active.as_pair(), usize::from(!is_clean));
+        if let Some(output) = output.as_object_mut().filter(|_| switch == Switch::Fork) {
+            output.set("note", IN_A_COPY);
+        }
+        let problems = plan.origin.problems().unwrap_or(&self.view.problems);
+        let left_out = if is_clean { 0 } else { damaged_places(problems) };
+        *self.switches.promised.lock() = Some(plan);
+        Ok(Ok(with_note_of_damage(output, left_out)))
     }
 
     async fn checkpoint(&self, input: NewCheckpoint) -> Answered {
         let wanted = ContextOperation::Checkpoint { name: input.name.trim().to_owned() };
         let nothing = OpenRequest::default();
-        let operated = operate(&self.work.locked, self.view, &wanted, &nothing).await?;
+        let operated = operate(&self.work.locked, &self.view, &wanted, &nothing).await?;
         self.work.read_again().await?;
         Ok(match operated.outcome {
             OperationOutcome::Done(changed) => Ok(Json::from(changed.line)),
@@ -204,7 +193,7 @@ impl ContextToolCall<'_> {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };
-        let messages = view_messages(self.view);
+        let messages = view_messages(&self.view);
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
         let in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;
@@ -249,8 +238,8 @@ impl ContextToolCall<'_> {
 }
 
 /// Counts the places of a log that cannot be read.
-fn damaged_places(view: &View) -> usize {
-    view.problems.iter().filter(|problem| problem.kind == StorageProblemKind::Damage).count()
+fn damaged_places(problems: &[StorageProblem]) -> usize {
+    problems.iter().filter(|problem| problem.kind == StorageProblemKind::Damage).count()
 }
 
 /// Adds a sentence about unreadable places to the note of an output, if there are any.

@@ -7,7 +7,7 @@ use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, Rotation, View,
 };
 
-use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use super::operate::OperationInProgress;
 use super::target_log::spans;
 use crate::chat::{
@@ -73,8 +73,8 @@ impl OperationInProgress<'_> {
     async fn undone_outcome(&self, text: String) -> Result<OperationOutcome, RunError> {
         let view = self.locked.chat.log().view().await?;
         let view = view.as_ref().unwrap_or(self.view);
-        let shelf = ContextArchive::open(&self.locked.engine, &*self.locked.chat, view).await?;
-        Ok(self.unchanged_context("undo", shelf.active_snapshot(view).title().to_owned(), text))
+        let active = active_snapshot(&self.locked.engine, view);
+        Ok(self.unchanged_context("undo", active.title().to_owned(), text))
     }
 
     /// Makes the event that restores an earlier title.

@@ -13,9 +13,7 @@ use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
 use super::system_sources::{ChatLocation, SystemSources};
-use crate::chat::{
-    LogSize, loaded_skills, place_messages, pruned_outputs, switching_call, view_messages,
-};
+use crate::chat::{LogSize, loaded_skills, place_messages, pruned_outputs, view_messages};
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis_json;
@@ -43,9 +41,6 @@ pub(crate) struct RunState {
     /// The size of the log when it was read.
     size: LogSize,
     pub(crate) sources: SystemSources,
-    /// The number of switches of the run, and whether a call of this step is about to switch.
-    switches: u64,
-    is_switching: bool,
     /// The answered calls of `chat_send` in this run.
     pub(crate) delivered_calls: DeliveredCalls,
 }
@@ -82,8 +77,6 @@ impl ActiveRun {
             pruned: pruned_outputs(view),
             size: LogSize::of(view),
             sources,
-            switches: journal.start.earlier.switches,
-            is_switching: switching_call(&journal.message, &journal.start).is_some(),
             delivered_calls: DeliveredCalls::from_journal(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
@@ -142,43 +135,19 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Returns the number of switches of the run.
-    pub(crate) async fn switches(&self) -> u64 {
-        self.state.lock().await.switches
-    }
-
-    /// Whether a call of this step is about to switch.
-    pub(crate) async fn is_switching(&self) -> bool {
-        self.state.lock().await.is_switching
-    }
-
-    pub(crate) async fn begin_switch(&self) {
-        self.state.lock().await.is_switching = true;
-    }
-
-    pub(crate) async fn cancel_switch(&self) {
-        self.state.lock().await.is_switching = false;
-    }
-
-    /// Notes that the switch was made.
-    pub(crate) async fn end_switch(&self) {
-        let mut log = self.state.lock().await;
-        log.switches += u64::from(std::mem::take(&mut log.is_switching));
-    }
-
     /// Returns the last ledger entry that was read.
     pub(crate) async fn inbox(&self) -> Option<LedgerSeq> {
         self.state.lock().await.inbox
     }
 
-    /// Puts messages of the ledger into the context.
-    pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
-        let view = self.locked.read_view().await?;
+    /// Puts messages of the ledger into the context, which has this view. Returns its view after that.
+    pub(crate) async fn promote(&self, view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
         let before = view.position;
-        if self.locked.promote(view, lines).await?.position != before {
-            self.read_again().await?;
+        let view = self.locked.promote(view, lines).await?;
+        if view.position != before {
+            self.state.lock().await.take_over(&view);
         }
-        Ok(())
+        Ok(view)
     }
 
     /// Appends lines to the context log.

@@ -68,11 +68,7 @@ impl LaneLoop {
 
     /// Performs the next action. The result has no outcome if there is none.
     async fn run_next(&self, stop: &Stop) -> Result<LaneResult, RunError> {
-        let (mut state, mut unread) = self.read().await?;
-        if unread.queue.operation.is_some() {
-            self.do_operations().await?;
-            (state, unread) = self.read().await?;
-        }
+        let (state, unread) = self.do_operations().await?;
         let ChatState { about, view, journal, .. } = state;
         let UnreadLedger { mut inbox, queue: NextInput { lines, .. } } = unread;
         let journal = Journal::read(&journal);
@@ -134,17 +130,26 @@ impl LaneLoop {
         Ok(LaneResult { outcome, inbox })
     }
 
-    /// Reads the chat and its unread ledger, after adding answers that the context lacks.
-    async fn read(&self) -> Result<(ChatState, UnreadLedger), RunError> {
-        let mut state = self.locked.chat.state(LEDGER_PAGE).await?;
+    /// Reads the chat and its unread ledger, after adding answers that the context lacks. The log is not read again if
+    /// its view is known.
+    async fn read(&self, known: Option<View>) -> Result<(ChatState, UnreadLedger), RunError> {
+        let chat = &*self.locked.chat;
+        let mut state = match known {
+            None => chat.state(LEDGER_PAGE).await?,
+            Some(view) => ChatState {
+                about: chat.about().await?,
+                new_lines: chat.ledger().after(view.inbox, LEDGER_PAGE).await?,
+                journal: chat.runs().journal().await?,
+                view: Some(view),
+            },
+        };
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
         if let Some(view) = view
             && self.add_missed_answers(view).await?
         {
-            state = self.locked.chat.state(LEDGER_PAGE).await?;
+            state = chat.state(LEDGER_PAGE).await?;
         }
-        let unread =
-            UnreadLedger::find(&self.locked.engine, &*self.locked.chat, &mut state).await?;
+        let unread = UnreadLedger::find(&self.locked.engine, chat, &mut state).await?;
         Ok((state, unread))
     }
 
@@ -175,21 +180,24 @@ impl LaneLoop {
         Ok(true)
     }
 
-    /// Performs the queued operations in order, until the next entry of the ledger is a message for a run.
-    pub(crate) async fn do_operations(&self) -> Result<(), RunError> {
+    /// Performs the queued operations in order, until the next entry of the ledger is a message for a run. Returns the
+    /// chat and its unread ledger after that.
+    pub(crate) async fn do_operations(&self) -> Result<(ChatState, UnreadLedger), RunError> {
+        let mut known = None;
         loop {
-            let (state, unread) = self.read().await?;
-            let (Some((asked, operation)), Some(view)) = (unread.queue.operation, state.view)
-            else {
-                return Ok(());
+            let (mut state, mut unread) = self.read(known).await?;
+            let Some((asked, operation)) = unread.queue.operation.take() else {
+                return Ok((state, unread));
             };
+            let Some(view) = state.view.take() else { return Ok((state, unread)) };
             let view = self.locked.promote(view, &unread.queue.lines).await?;
             let journal = Journal::read(&state.journal);
-            self.do_operation(state.about, view, journal, &asked, &operation).await?;
+            known = self.do_operation(state.about, view, journal, &asked, &operation).await?;
         }
     }
 
-    /// Performs one operation. An interrupted or parked run moves along with it, or ends here.
+    /// Performs one operation. An interrupted or parked run moves along with it, or ends here. Returns the view after
+    /// it, unless the log must be read again.
     async fn do_operation(
         &self,
         about: About,
@@ -197,23 +205,26 @@ impl LaneLoop {
         journal: Option<Journal>,
         request_line: &LedgerLine,
         operation: &ContextOperation,
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<View>, RunError> {
         let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
                 // The journal is begun here, so that the next look finds a run to continue.
-                return Ok(self.locked.lane.begin_journal(journal.start.to_object()).await?);
+                self.locked.lane.begin_journal(journal.start.to_object()).await?;
+                return Ok(None);
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.active_run(about, &view, &journal).await;
                 let mut progress = RunProgress::new(&work, journal).await;
                 if let Some(call) = progress.promised_switch(&work) {
                     // The switch was promised earlier, so it comes first; the caller tries this operation again.
-                    return make_switch(&work, &mut progress, &call).await;
+                    make_switch(&work, &mut progress, &call).await?;
+                    return Ok(None);
                 }
-                if !ends_run(&work, operation).await? {
-                    return operate_during_run(&work, &mut progress, request_line, operation).await;
+                if !ends_run(&work, &view, operation).await? {
+                    operate_during_run(&work, &mut progress, view, request_line, operation).await?;
+                    return Ok(None);
                 }
                 finish(&work, progress, Outcome::Stopped).await?;
             }

@@ -1,5 +1,6 @@
 //! The progress of a run: the message that it writes, and how much of it is in the journal.
 
+use parking_lot::Mutex;
 use ship_context::{Journal, JournalLine};
 use ship_message::json::Object;
 use ship_message::{Assembler, Chunk, FinishReason, Role, ToolPart, UiPart};
@@ -9,6 +10,8 @@ use super::answer_end::must_be_journaled;
 use super::deadline::WorkingTime;
 use super::next_action::{NextAction, next_action};
 use super::request_fit::RequestFit;
+use crate::chat::switching_call;
+use crate::contexts::{OperationPlan, RunSwitches};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::RunEvent;
@@ -29,6 +32,8 @@ pub(crate) struct RunProgress {
     pub(crate) finish_reason: Option<FinishReason>,
     /// The reason why the answer is incomplete, for its metadata.
     pub(crate) mark: Option<FinishReason>,
+    /// The switch that a call of this step has promised, with the id of the call.
+    pub(super) promised: Option<(String, OperationPlan)>,
 }
 
 /// Returns the number of messages up to the last answer, all of which an earlier request has shown.
@@ -50,6 +55,7 @@ impl RunProgress {
             start: journal.start,
             finish_reason: journal.finish_reason,
             mark: None,
+            promised: None,
         }
     }
 
@@ -66,6 +72,12 @@ impl RunProgress {
             NextAction::Switch(call) => Some(*call),
             NextAction::Ask | NextAction::Calls | NextAction::Parked | NextAction::Done => None,
         }
+    }
+
+    /// Returns the switches of the run, for the next call.
+    pub(super) fn switches(&mut self) -> RunSwitches {
+        let is_promised = switching_call(self.assembler.message(), &self.start).is_some();
+        RunSwitches { made: self.start.earlier.switches, is_promised, promised: Mutex::default() }
     }
 
     /// Returns the number of steps of the run, including those before a crash, a pause or settling.

@@ -113,11 +113,12 @@ async fn do_queued_operations(
         let Some((request_line, operation)) = queue.operation else {
             return Ok(BoundaryOutcome::On);
         };
-        if ends_run(work, &operation).await? {
+        let view = work.locked.read_view().await?;
+        if ends_run(work, &view, &operation).await? {
             return Ok(BoundaryOutcome::Stops);
         }
-        work.promote(&queue.lines).await?;
-        operate_during_run(work, progress, &request_line, &operation).await?;
+        let view = work.promote(view, &queue.lines).await?;
+        operate_during_run(work, progress, view, &request_line, &operation).await?;
     }
 }
 

@@ -1,9 +1,10 @@
 //! An operation in the middle of a run: the parts so far stay in the context that the run leaves, and the run
 //! continues in the other with only the open request and the call that switched.
 //!
-//! The logs alone hold the state of a switch. The answer of the call is in the journal, the message left behind lists
-//! the messages that were taken along, and the head of the next log names the message left behind. After a crash,
-//! the process that continues the run reads from these what is left to do.
+//! The plan of a switch is made when its call is answered, and carried out here. The logs alone hold its state: the
+//! answer of the call is in the journal, the message left behind lists the messages that were taken along, and the head
+//! of the next log names the message left behind. After a crash, the process that continues the run reads from these
+//! what is left to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +14,14 @@ use ship_context::contexts::message_left_behind;
 use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
 use ship_store::carry::SettledRun;
-use ship_store::{LedgerLine, Synced, View};
+use ship_store::{ContextBody, ContextLine, LedgerLine, Synced, View};
 
 use super::finish;
 use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
 use crate::contexts::{
-    announce_outcome, carry_out, move_cursor, operate_from_ledger, plan, undo_stays,
+    OperationPlan, announce_outcome, move_cursor, operate_from_ledger, plan, undo_stays,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -31,7 +32,7 @@ use crate::reply::Outcome;
 /// The interval at which the ledger is read while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// Returns the operation of a call. The output of the call names the context that it promised.
+/// Reads the operation of a call from the journal. The output of the call names the context that it promised.
 fn operation_of(call: &ToolPart) -> ContextOperation {
     let text = |key: &str| text_of(call, key);
     match call.name().unwrap_or_default() {
@@ -47,7 +48,7 @@ fn operation_of(call: &ToolPart) -> ContextOperation {
 /// Returns a field of a call's input as text, unless it is blank.
 fn text_of(call: &ToolPart, key: &str) -> Option<String> {
     let value = call.input().and_then(|input| input.get(key)).and_then(Json::as_str);
-    value.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+    value.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 fn active_id(call: &ToolPart) -> Option<&str> {
@@ -62,18 +63,12 @@ pub(crate) async fn make_switch(
 ) -> Result<(), RunError> {
     // The promise must be on disk before the log that the run leaves is sealed.
     progress.journal_switch(work, call.call_id()).await?;
-    let call_id = Some(call.call_id());
-    let operation = operation_of(call);
-    let before = work.locked.read_view().await?;
-    let here = messages_to_move(work, &before);
-    let Some(plan) = plan(&work.locked, &before, &operation, &here).await? else {
+    let Some(mut plan) = promised_plan(work, progress, call).await? else {
         return refuse_switch(work, progress, call).await;
     };
-    let mut moving = leave_context(work, progress, call_id, here.current.clone()).await?;
-    moving.title = text_of(call, "name");
-    moving.promised = active_id(call).and_then(|id| id.parse().ok());
-    let view = work.locked.read_view().await?;
-    let operated = carry_out(&work.locked, &view, &operation, &moving, plan).await?;
+    let call_id = Some(call.call_id());
+    leave_context(work, progress, call_id, &mut plan).await?;
+    let operated = plan.carry_out(&work.locked).await?;
     enter_context(work, progress, call_id, operated.view).await?;
     let line = match &operated.outcome {
         OperationOutcome::Done(changed) => changed.line.clone(),
@@ -87,6 +82,29 @@ pub(crate) async fn make_switch(
     Ok(())
 }
 
+/// Returns the plan that was made when a call was answered. After a crash or a pause, the switch is planned again from
+/// the journaled call; `None` if it became impossible.
+async fn promised_plan(
+    work: &ActiveRun,
+    progress: &mut RunProgress,
+    call: &ToolPart,
+) -> Result<Option<OperationPlan>, RunError> {
+    let position = work.position().await;
+    if let Some((call_id, plan)) = progress.promised.take()
+        && call_id == call.call_id()
+        && plan.view.position == position
+    {
+        return Ok(Some(plan));
+    }
+    let view = work.locked.read_view().await?;
+    let moving = OpenRequest {
+        title: text_of(call, "name"),
+        promised: active_id(call).and_then(|id| id.parse().ok()),
+        ..messages_to_move(work, &view)
+    };
+    plan(&work.locked, view, operation_of(call), moving).await
+}
+
 /// Turns the answer of a call into an error, because the promised switch became impossible while the run did not
 /// hold the lane.
 async fn refuse_switch(
@@ -97,7 +115,6 @@ async fn refuse_switch(
     let tool = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
     let error_text = "this cannot be done any more; answer the person here".to_owned();
     progress.push(work, Chunk::ToolOutputError { tool, error_text });
-    work.cancel_switch().await;
     progress.journal_switch(work, call.call_id()).await
 }
 
@@ -106,9 +123,11 @@ fn messages_to_move(work: &ActiveRun, view: &View) -> OpenRequest {
     OpenRequest { current: open_request_ids(view, &work.run_id), ..OpenRequest::default() }
 }
 
-/// Whether a run must end before an operation. An operation that would change nothing ends no run.
+/// Whether a run in the context with this view must end before an operation. An operation that would change nothing
+/// ends no run.
 pub(crate) async fn ends_run(
     work: &ActiveRun,
+    view: &View,
     operation: &ContextOperation,
 ) -> Result<bool, RunError> {
     match operation {
@@ -118,12 +137,12 @@ pub(crate) async fn ends_run(
         operation if !operation.ends_run() => return Ok(false),
         _ => {}
     }
-    let view = work.locked.read_view().await?;
     // An undo may concern the context of the run itself.
-    if *operation == ContextOperation::Undo && undo_stays(&work.locked.engine, &view) {
+    if *operation == ContextOperation::Undo && undo_stays(&work.locked.engine, view) {
         return Ok(false);
     }
-    Ok(plan(&work.locked, &view, operation, &messages_to_move(work, &view)).await?.is_some())
+    let moving = messages_to_move(work, view);
+    Ok(plan(&work.locked, view.clone(), operation.clone(), moving).await?.is_some())
 }
 
 /// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
@@ -133,17 +152,20 @@ pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
         // After a read error, the ledger is read again, here or at the end of the step.
         if let Ok(NextInput { operation: Some((_, operation)), .. }) =
             NextInput::read_during(work).await
-            && ends_run(work, &operation).await.unwrap_or_default()
+            && operation.ends_run()
+            && let Ok(view) = work.locked.read_view().await
+            && ends_run(work, &view, &operation).await.unwrap_or_default()
         {
             return;
         }
     }
 }
 
-/// Performs a person's operation in the middle of a run.
+/// Performs a person's operation in the middle of a run, in whose context the log has this view.
 pub(crate) async fn operate_during_run(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
+    view: View,
     request_line: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
@@ -154,37 +176,34 @@ pub(crate) async fn operate_during_run(
         }
         _ => false,
     };
-    let before = work.locked.read_view().await?;
-    let here = OpenRequest { inbox: Some(request_line.seq), ..messages_to_move(work, &before) };
+    let here = OpenRequest { inbox: Some(request_line.seq), ..messages_to_move(work, &view) };
     let plan = match leaves {
-        true => plan(&work.locked, &before, operation, &here).await?,
+        true => plan(&work.locked, view.clone(), operation.clone(), here.clone()).await?,
         false => None,
     };
-    let Some(plan) = plan else {
-        let operated = operate_from_ledger(&work.locked, &before, operation, &here).await?;
+    let Some(mut plan) = plan else {
+        let operated = operate_from_ledger(&work.locked, &view, operation, &here).await?;
         work.reload_context(operated.view).await?;
         return announce_outcome(&work.locked, request_line, &operated.outcome).await;
     };
-    let mut moving = leave_context(work, progress, None, here.current.clone()).await?;
-    moving.inbox = Some(request_line.seq);
-    let view = work.locked.read_view().await?;
-    let operated = carry_out(&work.locked, &view, operation, &moving, plan).await;
-    let operated = move_cursor(&work.locked, operation, &moving, operated).await?;
+    leave_context(work, progress, None, &mut plan).await?;
+    let operated = plan.carry_out(&work.locked).await;
+    let operated = move_cursor(&work.locked, operation, &here, operated).await?;
     enter_context(work, progress, None, operated.view).await?;
     announce_outcome(&work.locked, request_line, &operated.outcome).await
 }
 
-/// Writes the run's parts so far into the log that it leaves, unless they are there already.
+/// Writes the run's parts so far into the log that it leaves, unless they are there already, and into the plan.
 async fn leave_context(
     work: &ActiveRun,
     progress: &mut RunProgress,
     call_id: Option<&str>,
-    current: Vec<String>,
-) -> Result<OpenRequest, RunError> {
+    plan: &mut OperationPlan,
+) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
     let said = work.messages().await;
     let is_current = |message: &&Arc<UiMessage>| {
-        message.id().is_some_and(|id| current.iter().any(|known| known == id))
+        message.id().is_some_and(|id| plan.moving.current.iter().any(|known| known == id))
     };
     let is_there = said.iter().any(|message| message.id() == so_far.id());
     if !is_there {
@@ -200,11 +219,14 @@ async fn leave_context(
         if !left.parts().is_empty() {
             let entry = left.to_json().as_object().cloned().unwrap_or_default();
             work.append(vec![entry.into()]).await?;
+            plan.view.position = work.position().await;
+            let (seq, body) = (plan.view.position.seq, ContextBody::Message(left));
+            plan.view.lines.push(Arc::new(ContextLine { seq, rev: 0, inbox: None, body }));
         }
     }
     let message = progress.start.message_id.clone();
-    let settled = SettledRun { message, call: call_id.map(str::to_owned) };
-    Ok(OpenRequest { current, settled: Some(settled), ..OpenRequest::default() })
+    plan.moving.settled = Some(SettledRun { message, call: call_id.map(str::to_owned) });
+    Ok(())
 }
 
 /// Continues the run in the context that is active now; `view` is its view, if it was read.
@@ -222,7 +244,6 @@ async fn enter_context(
     let next = journal.after_switching(call_id);
     work.locked.lane.begin_journal(next.start.to_object()).await?;
     progress.continue_with(next);
-    work.end_switch().await;
     work.reload_context(view).await
 }
 

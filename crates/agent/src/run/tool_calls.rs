@@ -11,6 +11,7 @@ use ship_store::Synced;
 use super::deadline;
 use super::run_progress::RunProgress;
 use super::switch_context::until_ended_by_operation;
+use super::tool_host::CallHost;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::inbound::CallAnswer;
@@ -131,6 +132,7 @@ async fn run_one(
     let view = work.messages().await;
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
+    let host = Arc::new(CallHost { work: Arc::clone(work), switches: progress.switches() });
     let context = ToolContext {
         chat: work.locked.chat.key().clone(),
         request_id: work.request_id.clone(),
@@ -138,7 +140,7 @@ async fn run_one(
         call_id: call.call_id().to_owned(),
         view,
         current_user_message,
-        host: Arc::clone(work) as Arc<dyn ToolHost>,
+        host: Arc::clone(&host) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
     // The tool has a task of its own, so that a panic ends only this task.
@@ -168,7 +170,12 @@ async fn run_one(
         }
     };
     Ok(Some(match result {
-        Ok(output) => Chunk::ToolOutputAvailable { tool: chunk, output, preliminary: None },
+        Ok(output) => {
+            let promised = host.switches.promised.lock().take();
+            progress.promised =
+                promised.map(|plan| (call.call_id().to_owned(), plan)).or(progress.promised.take());
+            Chunk::ToolOutputAvailable { tool: chunk, output, preliminary: None }
+        }
         Err(error_text) => Chunk::ToolOutputError { tool: chunk, error_text },
     }))
 }

@@ -1,40 +1,49 @@
 //! The operations on the chat of its run that a tool may ask for.
 
+use std::sync::Arc;
+
 use ship_message::json::{Json, Object};
 use ship_project::{Skill, SkillState};
 
 use super::chat_send::deliver_call;
 use crate::chat::loaded_skills;
 use crate::context_tool_input::ContextToolInput;
-use crate::contexts::answer_call;
+use crate::contexts::{RunSwitches, answer_call};
 use crate::engine::ActiveRun;
 use crate::outbound::Outbound;
 use crate::tool::{HostFuture, ToolHost};
 
-impl ToolHost for ActiveRun {
+/// The chat of a run, as one call may use it.
+pub(super) struct CallHost {
+    pub(super) work: Arc<ActiveRun>,
+    pub(super) switches: RunSwitches,
+}
+
+impl ToolHost for CallHost {
     fn call_context_tool(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
-        Box::pin(answer_call(self, call))
+        Box::pin(answer_call(&self.work, &self.switches, call))
     }
 
     fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
-            let mut log = self.state.lock().await;
-            deliver_call(self, &mut log.delivered_calls, call_id, sending).await
+            let mut log = self.work.state.lock().await;
+            deliver_call(&self.work, &mut log.delivered_calls, call_id, sending).await
         })
     }
 
     fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
-            let loaded = self.state.lock().await.loaded.clone();
-            loaded_skills::to_json(&self.locked.engine.project.skills(), &loaded)
+            let loaded = self.work.loaded_skills().await;
+            loaded_skills::to_json(&self.work.locked.engine.project.skills(), &loaded)
         })
     }
 
     fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
-            let skills = self.locked.engine.project.skills();
+            let ActiveRun { locked, state, .. } = &*self.work;
+            let skills = locked.engine.project.skills();
             let known = loaded_skills::find_skill(&skills, &name);
-            let mut log = self.state.lock().await;
+            let mut log = state.lock().await;
             let is_loaded = log.loaded.contains(&name);
             let answer = |state: &str| {
                 Ok(Json::Object(Object::from([("skill", name.as_str()), ("state", state)])))
@@ -54,8 +63,8 @@ impl ToolHost for ActiveRun {
             }
             let change = if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED };
             let data = Object::from([("skill", name.as_str())]);
-            let event = self.locked.engine.new_event(change, data);
-            let position = self.locked.lane.append(vec![event.into()], log.position).await;
+            let event = locked.engine.new_event(change, data);
+            let position = locked.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;
             if load {
                 // The system blocks change now anyway, so they also get the current list of skills.

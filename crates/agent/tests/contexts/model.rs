@@ -1,6 +1,6 @@
 //! What a model does with contexts in the middle of a run.
 
-use ship_agent::Outcome;
+use ship_agent::{ContextOperation, Outcome};
 use ship_message::UiMessage;
 
 use crate::place::{Place, ScriptedStep, calls, line, says, words};
@@ -73,4 +73,23 @@ async fn a_load_in_the_middle_of_a_run_goes_on_in_the_loaded_messages() {
     let archived = place.archived().await;
     assert_eq!(archived.len(), 1, "the loaded one is not among them: {archived:?}");
     assert_eq!(archived[0].1, "now dinner");
+}
+
+#[tokio::test]
+async fn a_fork_at_a_checkpoint_with_blanks_around_its_name_is_made() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(ContextOperation::Checkpoint { name: "early".to_owned() }).await;
+    place.say("which boat?").await;
+    place.minds(once("other", "chat_context_fork", r#"{"at":" early ","name":" By train "}"#));
+    assert_eq!(place.say("the other way").await, Some(Outcome::Done));
+    assert_eq!(
+        place.shown(0),
+        [
+            "user: plan the trip",
+            "assistant: Aye: plan the trip",
+            "user: the other way",
+            "assistant: [chat_context_fork done]",
+        ]
+    );
 }
