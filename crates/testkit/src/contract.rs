@@ -69,7 +69,8 @@ macro_rules! store_contract {
         $(
             #[test]
             fn $test() {
-                $crate::contract::run(|| $make, $crate::contract::promises::$test);
+                let (store, _keep) = $make;
+                $crate::sweep::block_on($crate::contract::promises::$test(&store));
             }
         )*
     };
@@ -89,19 +90,6 @@ mod rotation;
 mod run_records;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod sealed;
-
-use ship_store::Store;
-
-/// Runs one promise on a fresh store.
-pub fn run<S: Store, Keep>(
-    make: impl FnOnce() -> (S, Keep),
-    promise: impl AsyncFnOnce(&dyn Store),
-) {
-    crate::sweep::block_on(async {
-        let (store, _keep) = make();
-        promise(&store).await;
-    });
-}
 
 /// The promises, one function each.
 pub mod promises {
