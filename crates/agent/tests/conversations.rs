@@ -1,7 +1,5 @@
 //! One agent and its conversations: in memory, in files, loaded again and forked.
 
-#![expect(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,5 @@
 //! What the model sees: the snapshot that everything about contexts is specified in.
 
-#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::tests::run;
+use crate::tests::run_module;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,9 +23,9 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
     loop {
         let kills = ("SHIP_SEED", seed);
         let settings = [("PROPTEST_CASES", LIVES), ("PROPTEST_RNG_SEED", seed), kills];
-        run("ship-agent", "contexts", &settings)?;
-        run("ship-agent", "compaction", &[kills])?;
-        run("ship-agent", "runs", &[kills])?;
+        run_module("ship-agent", "contexts", &settings)?;
+        run_module("ship-agent", "compaction", &[kills])?;
+        run_module("ship-agent", "runs", &[kills])?;
         counts.lives += LIVES;
         seed = seed.wrapping_add(1);
         if Instant::now() >= deadline {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::tests::run;
+use crate::tests::{run, run_module};
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
     let mut counts = Counts::default();
     loop {
         let settings = [("PROPTEST_CASES", PROPERTY_CASES), ("PROPTEST_RNG_SEED", seed)];
-        run("ship-message", "robust", &settings)?;
+        run_module("ship-message", "robust", &settings)?;
         counts.property_cases += PROPERTY_CASES * PROPERTIES;
         if has_npm {
             // The oracle takes a seed of 32 bits, and a range of them.

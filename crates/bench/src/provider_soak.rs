@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::tests::run;
+use crate::tests::{run, run_module};
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +28,7 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
     let has_npm = folder.is_dir();
     let mut counts = Counts::default();
     loop {
-        run("ship-provider", "compile", &[("SHIP_SEED", seed), ("SHIP_CASES", HISTORIES)])?;
+        run_module("ship-provider", "compile", &[("SHIP_SEED", seed), ("SHIP_CASES", HISTORIES)])?;
         counts.histories += HISTORIES;
         if has_npm {
             // The oracle takes a seed of 32 bits, and a range of them.

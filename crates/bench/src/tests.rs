@@ -2,16 +2,14 @@
 
 use std::process::Command;
 
-/// The test files that a soak runs.
-const RUN: [(&str, &str); 9] = [
+/// The test programs that a soak runs.
+const PROGRAMS: [(&str, &str); 7] = [
     ("ship", "injuries"),
-    ("ship-agent", "compaction"),
-    ("ship-agent", "contexts"),
-    ("ship-agent", "runs"),
+    ("ship-agent", "all"),
     ("ship-store", "process"),
-    ("ship-message", "robust"),
+    ("ship-message", "all"),
     ("ship-message", "npm"),
-    ("ship-provider", "compile"),
+    ("ship-provider", "all"),
     ("ship-provider", "npm"),
 ];
 
@@ -20,31 +18,44 @@ const RUN: [(&str, &str); 9] = [
 /// # Errors
 /// What the compiler said, when it failed.
 pub fn build_tests() -> Result<(), String> {
-    RUN.into_iter().try_for_each(|(package, test)| {
-        cargo_test(package, test, &["--no-run"], &[])
-            .map_err(|said| format!("`{test}` of {package} cannot be built:\n{said}"))
+    PROGRAMS.into_iter().try_for_each(|(package, program)| {
+        cargo_test(package, program, &["--no-run"], &[])
+            .map_err(|said| format!("`{program}` of {package} cannot be built:\n{said}"))
     })
 }
 
-/// Runs one test file of a crate.
+/// Runs one test program of a crate.
 ///
 /// # Errors
-/// What the test printed, when it failed.
-pub(crate) fn run(package: &str, test: &str, settings: &[(&str, u64)]) -> Result<(), String> {
-    cargo_test(package, test, &[], settings)
-        .map_err(|said| format!("`{test}` of {package} failed with {settings:?}:\n{said}"))
+/// What the tests printed, when one failed.
+pub(crate) fn run(package: &str, program: &str, settings: &[(&str, u64)]) -> Result<(), String> {
+    cargo_test(package, program, &[], settings)
+        .map_err(|said| format!("`{program}` of {package} failed with {settings:?}:\n{said}"))
+}
+
+/// Runs one module of the tests that a crate has in one program.
+///
+/// # Errors
+/// What the tests printed, when one failed.
+pub(crate) fn run_module(
+    package: &str,
+    module: &str,
+    settings: &[(&str, u64)],
+) -> Result<(), String> {
+    cargo_test(package, "all", &[&format!("{module}::")], settings)
+        .map_err(|said| format!("`{module}` of {package} failed with {settings:?}:\n{said}"))
 }
 
 fn cargo_test(
     package: &str,
-    test: &str,
+    program: &str,
     arguments: &[&str],
     settings: &[(&str, u64)],
 ) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO"));
     command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["test", "--release", "--quiet", "-p", package, "--test", test])
+        .args(["test", "--release", "--quiet", "-p", package, "--test", program])
         .args(arguments)
         .envs(settings.iter().map(|(key, value)| (*key, value.to_string())));
     let output = command.output().map_err(|error| format!("cargo could not be run: {error}"))?;

@@ -1,7 +1,5 @@
 //! Whatever comes in: no panic, nothing lost, and time in proportion to size.
 
-#![expect(clippy::unwrap_used, reason = "what was just written must be readable")]
-
 use proptest::prelude::*;
 use ship_message::json::{Array, Json, Object};
 use ship_message::{

@@ -1,7 +1,5 @@
 //! The recorded behaviour of the AI SDK, case by case.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails the test")]
-
 use std::collections::HashSet;
 
 use ship_message::json::{Json, Object};

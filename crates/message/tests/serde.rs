@@ -1,11 +1,5 @@
 //! Serde gives the JSON that the crate itself reads and writes, and no value overflows the stack.
 
-#![cfg(feature = "serde")]
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -306,7 +306,7 @@ fn a_line_that_was_written_in_part_takes_no_other_with_it() {
         return write_in_part(Path::new(&root));
     }
     let folder = tempfile::tempdir().unwrap();
-    let name = "a_line_that_was_written_in_part_takes_no_other_with_it";
+    let name = "logs::a_line_that_was_written_in_part_takes_no_other_with_it";
     // A file may grow to one kilobyte only, and going beyond is an error instead of the end.
     let mut process = process(name, folder.path(), "trap '' XFSZ; ulimit -S -f 1;");
     assert!(process.wait().unwrap().success());
@@ -334,7 +334,7 @@ fn lines_of_several_processes_and_threads_never_mix() {
         return write_many(Path::new(&root));
     }
     let folder = tempfile::tempdir().unwrap();
-    let name = "lines_of_several_processes_and_threads_never_mix";
+    let name = "logs::lines_of_several_processes_and_threads_never_mix";
     let processes = [(); 3].map(|()| process(name, folder.path(), ""));
     for mut process in processes {
         assert!(process.wait().unwrap().success());

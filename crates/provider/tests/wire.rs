@@ -1,7 +1,5 @@
 //! What was recorded of the AI SDK, and what ours must do beside.
 
-#![expect(clippy::unwrap_used, reason = "a sample that cannot be read fails the test")]
-
 #[path = "../examples/cases/wire.rs"]
 mod cases;
 

@@ -1,7 +1,5 @@
 //! A ledger or a context that was restored from an older copy: nothing that comes in falls below the cursor.
 
-#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,10 +1,5 @@
 //! A damaged line costs that line and nothing else.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::path::Path;
 use std::sync::Arc;
 

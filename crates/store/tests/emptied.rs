@@ -1,10 +1,5 @@
 //! Files that are missing, empty or half written: the chat goes on from what can be read.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,10 +1,5 @@
 //! What is found on disk: damage, leftovers, links, other formats, and a ledger that grows.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

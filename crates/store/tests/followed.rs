@@ -1,10 +1,5 @@
 //! A view that is followed as its log grows is always the one that a first look gives.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

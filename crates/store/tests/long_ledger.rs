@@ -1,7 +1,5 @@
 //! A ledger of thousands of lines: what is asked of it costs what is asked for, not how long it is.
 
-#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
-
 use std::sync::Arc;
 
 use ship_store::{About, Chat, FileStore, LedgerSeq, Store, StoreOptions};

@@ -1,11 +1,6 @@
 //! Sealed logs on disk: what a purge leaves of one, what is copied from a damaged one, and what looking for them
 //! costs.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,10 +1,5 @@
 //! Two processes on one chat, of which one has a disk that fails for a few calls: what either was promised stays.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 use std::path::Path;
 use std::sync::Arc;
 

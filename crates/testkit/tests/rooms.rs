@@ -268,6 +268,45 @@ fn every_module_has_a_room_and_every_room_a_module() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The Rust files of a folder, none when there is no such folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|kind| kind == "rs")).collect()
+}
+
+/// Whether a file of tests is compiled: as a program that the manifest names, or as a module of the file above it.
+fn is_compiled(file: &Path, manifest: &str) -> bool {
+    let name = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+    let folder = file.parent().expect("a folder of tests");
+    let own = name(file).expect("a name");
+    let program = if own == "main" { name(folder).expect("a name") } else { own.clone() };
+    let is_named = |key: &str, value: &str| manifest.contains(&format!("{key} = \"{value}\""));
+    let above = [folder.join("main.rs"), folder.with_extension("rs")];
+    !manifest.contains("autotests = false")
+        || is_named("name", &program)
+        || is_named("path", &format!("tests/{own}.rs"))
+        || above.iter().any(|above| {
+            let above = fs::read_to_string(above).unwrap_or_default();
+            above.lines().any(|line| line == format!("mod {own};"))
+        })
+}
+
+#[test]
+fn every_file_of_tests_is_compiled() {
+    let mut forgotten = Vec::new();
+    for (name, _) in CRATES {
+        let folder = workspace().join("crates").join(name);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let tests = folder.join("tests");
+        let inner = fs::read_dir(&tests).into_iter().flatten();
+        let folders = inner.map(|entry| entry.expect("an entry").path()).chain([tests.clone()]);
+        let files = folders.flat_map(|folder| sources(&folder));
+        forgotten.extend(files.filter(|file| !is_compiled(file, &manifest)));
+    }
+    assert!(forgotten.is_empty(), "no `mod` and no `[[test]]` names {forgotten:?}");
+}
+
 #[test]
 fn the_map_names_every_room_of_the_agent() {
     let map = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("the map");

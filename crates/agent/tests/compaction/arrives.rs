@@ -8,7 +8,7 @@ use ship_agent::{Inbound, Outcome, Rules, Stop};
 use ship_message::Role;
 use ship_testkit::llm::Answer;
 
-use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, chat, words};
 
 const LONG_ENOUGH: Duration = Duration::from_secs(20);
 

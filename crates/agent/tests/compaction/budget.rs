@@ -2,7 +2,7 @@
 
 use ship_agent::{CompactionTrigger, CompactionUndo, Outcome, Rules};
 
-use crate::world::{World, chat, words};
+use super::world::{World, chat, words};
 
 /// What a look at the next request and a plan of a compaction say: both say the same.
 async fn told(world: &World) -> CompactionTrigger {

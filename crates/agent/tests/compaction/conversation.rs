@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, Rules};
 use ship_message::UiMessage;
 
-use crate::world::{SUMMARY, World, words};
+use super::world::{SUMMARY, World, words};
 
 const TURNS: usize = 40;
 

@@ -5,7 +5,7 @@ use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Outcome, Ru
 use ship_message::json::{Json, Object};
 use ship_store::Store as _;
 
-use crate::world::{World, chat, message, words};
+use super::world::{World, chat, message, words};
 
 const WINDOW: u64 = 16_000;
 

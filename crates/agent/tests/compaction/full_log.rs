@@ -2,7 +2,7 @@
 
 use ship_agent::{Outcome, Rules};
 
-use crate::world::{World, chat, words};
+use super::world::{World, chat, words};
 
 async fn grown(world: &World, turns: usize, tokens: usize) {
     for nth in 0..turns {

@@ -12,8 +12,8 @@ use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, SimDisk};
 use ship_testkit::sweep::block_on;
 
-use crate::local::{Local, Setup};
-use crate::world::chat;
+use super::local::{Local, Setup};
+use super::world::chat;
 
 const MESSAGES: usize = 16;
 const QUESTION: &str = "and now?";

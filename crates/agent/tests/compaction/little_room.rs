@@ -8,7 +8,7 @@ use ship_agent::{Outcome, Rules};
 use ship_message::Role;
 use ship_testkit::llm::{Answer, Rules as Judge, Speech, Stop, faults};
 
-use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, chat, words};
 
 fn sums_up_with(world: &World, summary: Answer) {
     world.server.otherwise(Answer::judge(move |exchange| match asks_for_summary(exchange) {

@@ -11,7 +11,7 @@ use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedModel, text};
 use ship_testkit::sim::SimDisk;
 
-use crate::world::{SUMMARY, chat, message, words};
+use super::world::{SUMMARY, chat, message, words};
 
 /// A model that sums up when it is asked to, and says "Aye." otherwise.
 pub(crate) fn model() -> ScriptedModel {

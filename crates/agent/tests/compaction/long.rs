@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, Rules};
 use ship_testkit::llm::{Answer, faults};
 
-use crate::world::{SUMMARY, World, asks_for_summary, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
 
 const TURNS: usize = 60;
 

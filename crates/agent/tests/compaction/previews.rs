@@ -6,8 +6,8 @@ use ship_testkit::chat::first_context;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
-use crate::local::{Local, Setup, model};
-use crate::world::{chat, message, words};
+use super::local::{Local, Setup, model};
+use super::world::{chat, message, words};
 
 /// A chat with so many messages of so many tokens each, of which a compaction keeps two.
 async fn said(messages: usize, tokens: usize) -> Local {

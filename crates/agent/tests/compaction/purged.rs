@@ -9,8 +9,8 @@ use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, SimDisk};
 
-use crate::local::{Local, Setup};
-use crate::world::chat;
+use super::local::{Local, Setup};
+use super::world::chat;
 
 const MESSAGES: usize = 16;
 const LIVE: &str = ".ship/chat/terminal%3Amain/messages/history.jsonl";

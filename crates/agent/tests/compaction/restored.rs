@@ -8,8 +8,8 @@ use ship_store::disk::Disk;
 use ship_store::{ContextBody, ContextEvent, LedgerSeq, NewLine, NewMessage, Timestamp, View};
 use ship_testkit::sim::SimDisk;
 
-use crate::local::{Local, Setup};
-use crate::world::{chat, message, words};
+use super::local::{Local, Setup};
+use super::world::{chat, message, words};
 
 /// A line without its number, which is another one in another log.
 type Content = (u64, Option<LedgerSeq>, ContextBody);

@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, Rules};
 use ship_testkit::llm::{Answer, faults};
 
-use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, chat, words};
 
 async fn grown(world: &World, turns: usize, tokens: usize) {
     for nth in 0..turns {

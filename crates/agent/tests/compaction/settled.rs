@@ -7,7 +7,7 @@ use ship_agent::{Outcome, Rules};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_testkit::llm::{Answer, Piece, Speech, faults};
 
-use crate::world::{SUMMARY, World, asks_for_summary};
+use super::world::{SUMMARY, World, asks_for_summary};
 
 const CALLS: usize = 300;
 

@@ -6,8 +6,8 @@ use ship_store::ContextBody;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
-use crate::local::{Local, Setup, model};
-use crate::world::{World, chat, words};
+use super::local::{Local, Setup, model};
+use super::world::{World, chat, words};
 
 #[tokio::test]
 async fn hundreds_of_turns_are_compacted_seldom_and_never_twice_without_a_word_between() {

@@ -3,7 +3,7 @@
 use ship_agent::{CompactionUndo, Outcome, Rules};
 use ship_message::UiMessage;
 
-use crate::world::{World, chat, words};
+use super::world::{World, chat, words};
 
 fn ids(messages: &[UiMessage]) -> Vec<String> {
     messages.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect()

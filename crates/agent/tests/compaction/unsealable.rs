@@ -5,8 +5,8 @@ use std::path::Path;
 use ship_agent::{Outcome, Rules};
 use ship_testkit::sim::SimDisk;
 
-use crate::local::Setup;
-use crate::world::chat;
+use super::local::Setup;
+use super::world::chat;
 
 const EPERM: i32 = 1;
 

@@ -2,7 +2,7 @@
 
 use ship_agent::{Inbound, Outcome, Rules, Stop};
 
-use crate::world::{World, chat, words};
+use super::world::{World, chat, words};
 
 /// Accepts messages, and answers them all.
 async fn answer_all(world: &World, count: usize, message: impl Fn(usize) -> Inbound) {

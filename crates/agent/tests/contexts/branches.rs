@@ -4,7 +4,7 @@ use ship_agent::{ContextOperation, Inbound, OperationOutcome, Outcome, Rules, St
 use ship_message::json::Json;
 use ship_store::{ChatKey, Store};
 
-use crate::place::{Place, chat, line, words};
+use super::place::{Place, chat, line, words};
 
 /// A chat with a small budget, in which many things were said: what came early is summed up.
 async fn compacted() -> Place {

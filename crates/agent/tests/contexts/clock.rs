@@ -4,7 +4,7 @@ use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use crate::place::{Place, chat, line};
+use super::place::{Place, chat, line};
 
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 

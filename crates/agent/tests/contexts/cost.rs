@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ship_agent::{ContextOperation, Outcome};
 
-use crate::place::{Place, calls, line, says};
+use super::place::{Place, calls, line, says};
 
 const LIVE: &str = ".ship/chat/terminal%3Amain/messages/history.jsonl";
 const INDEX: &str = ".ship/chat/terminal%3Amain/contexts/index.json";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ship_agent::{ContextOperation, OperationOutcome, Outcome};
 use ship_store::disk::{Disk, OpenMode};
 
-use crate::place::{Place, calls, line, says, words};
+use super::place::{Place, calls, line, says, words};
 
 /// The only file whose path holds `part`.
 pub(crate) fn path(place: &Place, part: &str) -> PathBuf {

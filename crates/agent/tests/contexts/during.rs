@@ -5,7 +5,7 @@ use ship_context::contexts::RecallMode;
 use ship_message::{Role, UiMessage};
 use ship_testkit::sim::Fault;
 
-use crate::place::{Place, ScriptedStep, calls, chat, hangs, line, says, words};
+use super::place::{Place, ScriptedStep, calls, chat, hangs, line, says, words};
 
 /// A model that lets others do something in the middle of “go”, and answers all else.
 fn waits(seen: &[UiMessage]) -> ScriptedStep {

@@ -4,7 +4,7 @@ use ship_agent::{ContextOperation, Inbound};
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use crate::place::{Place, ScriptedStep, calls, chat, line, says, words};
+use super::place::{Place, ScriptedStep, calls, chat, line, says, words};
 
 /// A model that makes the call that the message asks for, once, and answers.
 fn obeys(seen: &[UiMessage]) -> ScriptedStep {

@@ -3,7 +3,7 @@
 use ship_agent::{ContextOperation, Inbound, Outcome};
 use ship_store::LedgerBody;
 
-use crate::place::{Place, chat};
+use super::place::{Place, chat};
 
 /// Talk in a group that is not addressed to the agent.
 async fn overheard(place: &Place, username: &str, text: &str) {

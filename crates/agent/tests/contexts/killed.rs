@@ -10,7 +10,7 @@ use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::ScriptedPart;
 use ship_testkit::sim::{Fault, SimDisk};
 
-use crate::place::{Place, ScriptedStep, calls, chat, line, says, words};
+use super::place::{Place, ScriptedStep, calls, chat, line, says, words};
 
 /// A model that has an effect first, then switches, then answers.
 fn switches(name: &'static str, input: &'static str) -> impl Fn(&[UiMessage]) -> ScriptedStep {

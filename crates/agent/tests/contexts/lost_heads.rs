@@ -5,8 +5,8 @@ use ship_store::ContextId;
 use ship_store::disk::Disk;
 use ship_testkit::sim::Fault;
 
-use crate::damaged::{ARCHIVE, HEAD_COPY, LIVE, SNAPSHOT, flip, new, path, replace};
-use crate::place::{Place, chat, says, words};
+use super::damaged::{ARCHIVE, HEAD_COPY, LIVE, SNAPSHOT, flip, new, path, replace};
+use super::place::{Place, chat, says, words};
 
 /// A chat in a context “Two”, which has left the context “One”.
 async fn in_the_second_context() -> Place {

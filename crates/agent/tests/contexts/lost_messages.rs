@@ -6,8 +6,8 @@ use ship_agent::{CompactionUndo, ContextOperation, Rules};
 use ship_message::UiMessage;
 use ship_store::View;
 
-use crate::damaged::{flip, path, replace};
-use crate::place::{Place, calls, chat, says, words};
+use super::damaged::{flip, path, replace};
+use super::place::{Place, calls, chat, says, words};
 
 /// The end of the name of the sealed log of the context “Second”.
 const SECOND: &str = "-4-9.jsonl";

@@ -3,7 +3,7 @@
 use ship_agent::{ContextOperation, Outcome};
 use ship_message::UiMessage;
 
-use crate::place::{Place, ScriptedStep, calls, line, says, words};
+use super::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A model that makes one call for a message with a word in it, and answers all else.
 fn once(

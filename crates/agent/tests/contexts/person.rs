@@ -9,7 +9,7 @@ use ship_message::json::Json;
 use ship_store::{ChatKey, FileStore, Store};
 use ship_testkit::sim::SimDisk;
 
-use crate::place::{Place, calls, chat, hangs, says};
+use super::place::{Place, calls, chat, hangs, says};
 
 fn new(title: &str) -> ContextOperation {
     ContextOperation::New { title: Some(title.to_owned()), reason: None }

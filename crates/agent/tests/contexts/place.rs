@@ -14,7 +14,7 @@ use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedEnd, ScriptedModel, half, step};
 use ship_testkit::sim::SimDisk;
 
-use crate::tools::{Meanwhile, effect};
+use super::tools::{Meanwhile, effect};
 
 pub(crate) use ship_testkit::scripted_model::{ScriptedStep, calls_tool as calls, text as says};
 

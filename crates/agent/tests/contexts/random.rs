@@ -11,7 +11,7 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{Chat, Derived, Store, View};
 use ship_testkit::sim::Fault;
 
-use crate::place::{Place, ScriptedStep, calls, chat, says, words};
+use super::place::{Place, ScriptedStep, calls, chat, says, words};
 
 /// Something that happens to a chat.
 #[derive(Clone, Debug)]
@@ -319,7 +319,7 @@ impl Life {
     /// Every context in which something was said is the active one or is listed, once, and the list made anew
     /// from the logs is the one that was kept.
     async fn judge_contexts(&self, chat: &dyn Chat, logs: &[View]) {
-        let contexts = self.place.agent.contexts(&crate::place::chat()).await.unwrap().unwrap();
+        let contexts = self.place.agent.contexts(&super::place::chat()).await.unwrap().unwrap();
         let active = contexts.active.context().to_string();
         let mut listed = vec![active.clone()];
         listed.extend(contexts.index.items().iter().map(|item| item.context.to_string()));
@@ -342,7 +342,7 @@ impl Life {
         for item in contexts.index.items() {
             chat.derived().remove(Derived::Context(item.context.clone())).await.unwrap();
         }
-        let anew = self.place.agent.contexts(&crate::place::chat()).await.unwrap().unwrap();
+        let anew = self.place.agent.contexts(&super::place::chat()).await.unwrap().unwrap();
         assert_eq!(anew.index, contexts.index, "the list made anew");
         assert_eq!(snapshots(chat).await, kept, "the files made anew");
     }

@@ -4,7 +4,7 @@ use ship_agent::{ContextOperation, Outcome};
 use ship_message::UiMessage;
 use ship_testkit::scripted_model::{self, unnamed_call};
 
-use crate::place::{Place, ScriptedStep, calls, line, says, words};
+use super::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A chat with two contexts that were left, A and B, and a third one.
 async fn three_contexts() -> Place {

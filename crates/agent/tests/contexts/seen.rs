@@ -4,7 +4,7 @@ use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use crate::place::{Place, ScriptedStep, calls, line, says, words};
+use super::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A model that makes the call that stands in the message, and answers.
 fn obeys(seen: &[UiMessage]) -> ScriptedStep {

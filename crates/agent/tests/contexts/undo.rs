@@ -5,8 +5,8 @@ use ship_context::contexts::RecallMode;
 use ship_store::{LogPiece, Rotation, Seq};
 use ship_testkit::sim::SimDisk;
 
-use crate::damaged::{LIVE, flip};
-use crate::place::{Place, chat};
+use super::damaged::{LIVE, flip};
+use super::place::{Place, chat};
 
 fn rename(title: &str) -> ContextOperation {
     ContextOperation::Rename { title: title.to_owned() }

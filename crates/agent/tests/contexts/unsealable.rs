@@ -5,7 +5,7 @@ use std::path::Path;
 use ship_agent::{ContextOperation, OperationOutcome, Outcome};
 use ship_message::Role;
 
-use crate::place::{Place, calls, says};
+use super::place::{Place, calls, says};
 
 const EPERM: i32 = 1;
 const ENOSPC: i32 = 28;

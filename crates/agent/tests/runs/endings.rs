@@ -14,7 +14,7 @@ use ship_testkit::scripted_model::{
 };
 use ship_testkit::sim::Fault;
 
-use crate::test_agent::{Setup, TestAgent, line, mark};
+use super::test_agent::{Setup, TestAgent, line, mark};
 
 /// Says a text and then ends so.
 fn ends(reason: FinishReason) -> [ScriptedStep; 1] {

@@ -7,7 +7,7 @@ use ship_agent::{AcceptedMessage, RunError, Stop};
 use ship_store::disk::Disk as _;
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use crate::test_agent::{Setup, TestAgent, inbound};
+use super::test_agent::{Setup, TestAgent, inbound};
 
 /// A chat whose model begins an answer and does not end it for a minute, with a disk that keeps times.
 fn endless_answer() -> Setup {

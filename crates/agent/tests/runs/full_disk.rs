@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, RunError, Stop};
 use ship_testkit::sim::{Fault, Lasts};
 
-use crate::test_agent::Setup;
+use super::test_agent::Setup;
 
 const NO_SPACE: i32 = 28;
 

@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, Rules};
 use ship_testkit::scripted_model::{call, calls, said};
 
-use crate::test_agent::{Setup, line};
+use super::test_agent::{Setup, line};
 
 #[tokio::test]
 async fn a_run_that_waits_and_what_is_queued_behind_it_are_part_of_the_next_request() {

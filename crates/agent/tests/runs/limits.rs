@@ -6,7 +6,7 @@ use std::time::Duration;
 use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use crate::test_agent::{Setup, TestAgent};
+use super::test_agent::{Setup, TestAgent};
 
 const LATE: &str = "the run took longer than `context.run.deadlineMs` allows";
 

@@ -8,7 +8,7 @@ use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::scripted_model::{call, calls, text};
 use ship_testkit::sim::Fault;
 
-use crate::test_agent::{Setup, TestAgent};
+use super::test_agent::{Setup, TestAgent};
 
 /// Takes the context log away, as somebody might from outside.
 fn lose_context(setup: &Setup) {

@@ -9,7 +9,7 @@ use ship_store::{LedgerBody, LedgerLine, Store};
 use ship_testkit::scripted_model::{ScriptedEnd, step, text};
 use ship_testkit::sim::Fault;
 
-use crate::test_agent::{Setup, TestAgent, inbound};
+use super::test_agent::{Setup, TestAgent, inbound};
 
 /// More calls to the disk than any test here needs. A run that never ends dies there.
 const CALLS_MAX: usize = 2_000_000;

@@ -6,7 +6,7 @@ use ship_message::Chunk;
 use ship_store::Store;
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, said, step, text};
 
-use crate::test_agent::{Setup, inbound};
+use super::test_agent::{Setup, inbound};
 
 const SAID: &str = "I am the offline model, a small stand-in without a language model. You said: ";
 

@@ -2,7 +2,7 @@
 
 use ship_message::FinishReason;
 
-use crate::host::{Act, STREAM, half, hello, play_openai, send};
+use super::host::{Act, STREAM, half, hello, play_openai, send};
 
 #[tokio::test]
 async fn text_that_was_given_is_not_given_again() {

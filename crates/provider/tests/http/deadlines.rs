@@ -5,7 +5,7 @@ use std::time::Duration;
 use ship_provider::{Deadline, HttpSettings, ProviderError};
 use tokio::net::TcpListener;
 
-use crate::host::{Act, BODY, Host, STREAM, ask, half, hello, openai, send, settings};
+use super::host::{Act, BODY, Host, STREAM, ask, half, hello, openai, send, settings};
 
 const SHORT: Duration = Duration::from_millis(80);
 

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::host::{Host, ask, hello, openai, settings};
+use super::host::{Host, ask, hello, openai, settings};
 
 #[tokio::test]
 #[ignore = "run by the test below, with a proxy in the environment"]
@@ -18,7 +18,8 @@ async fn behind_a_proxy() {
 async fn a_proxy_is_used_for_others_and_not_for_this_machine() {
     let proxy = Host::playing(vec![hello()]).await;
     let address = format!("http://{}", proxy.address);
-    run("environment::behind_a_proxy", &[("HTTP_PROXY", &address), ("http_proxy", &address)]).await;
+    run("http::environment::behind_a_proxy", &[("HTTP_PROXY", &address), ("http_proxy", &address)])
+        .await;
     let requests = proxy.requests.lock().unwrap();
     assert_eq!(requests.len(), 1);
     assert!(requests[0].starts_with("POST http://provider.example/v1/chat/completions HTTP/1.1"));
@@ -34,7 +35,7 @@ async fn without_certificates() {
 #[tokio::test]
 async fn a_machine_without_certificates_can_ask() {
     let nowhere = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")];
-    run("environment::without_certificates", &nowhere).await;
+    run("http::environment::without_certificates", &nowhere).await;
 }
 
 /// Runs a test in a process of its own, with this in its environment.

@@ -1,6 +1,6 @@
 //! What will not pass is said at once, with the setting it hangs on and never with the key.
 
-use crate::host::{Act, KEY, STREAM, hello, play_openai, reply, send};
+use super::host::{Act, KEY, STREAM, hello, play_openai, reply, send};
 
 /// Asks a host that refuses, and gives the code and the sentence. It must not be asked again.
 async fn refused(status: &str, body: &str) -> (&'static str, String) {

@@ -5,7 +5,7 @@ use ship_provider::{
     AnswerEnd, ApiKey, HttpProvider, HttpSettings, Provider, ProviderError, Recipe, Request,
 };
 
-use crate::host::{BODY, Host, KEY, ask, hello, openai, play_openai, reply, send, settings};
+use super::host::{BODY, Host, KEY, ask, hello, openai, play_openai, reply, send, settings};
 
 #[tokio::test]
 async fn the_body_is_sent_byte_for_byte_with_the_key_in_its_header() {
@@ -132,7 +132,7 @@ async fn odd_but_legal_streams_are_answers() {
     let mut script = vec![send(head)];
     // Cut anywhere, also inside of characters.
     script
-        .extend(stream.as_bytes().chunks(1009).map(|piece| crate::host::Act::Send(piece.to_vec())));
+        .extend(stream.as_bytes().chunks(1009).map(|piece| super::host::Act::Send(piece.to_vec())));
     let (asked, _) = play_openai(vec![script]).await;
     assert_eq!(asked.text(), "你好");
     assert!(asked.answered.is_ok(), "{asked:?}");

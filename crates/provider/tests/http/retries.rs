@@ -5,7 +5,7 @@ use ship_message::json::Json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::host::{Act, BODY, STREAM, ask, hello, openai, play_openai, reply, send, settings};
+use super::host::{Act, BODY, STREAM, ask, hello, openai, play_openai, reply, send, settings};
 
 #[tokio::test]
 async fn statuses_that_may_pass_are_tried_again_with_the_same_body() {

@@ -1,7 +1,5 @@
 //! What an agent does with what comes in, and what is left of it when it is killed.
 
-#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
-
 mod answers;
 mod blocks;
 mod endings;

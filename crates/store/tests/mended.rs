@@ -1,10 +1,5 @@
 //! Defects that were mended, one test each: what was lost, and is kept now.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "in a test, a panic that shows the error is the best report"
-)]
-
 mod blobs;
 mod chats;
 mod ledger;

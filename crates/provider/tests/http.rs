@@ -3,7 +3,6 @@
 mod breaks;
 mod deadlines;
 mod environment;
-#[expect(clippy::unwrap_used, reason = "a host that cannot be set up fails the test")]
 mod host;
 mod refusals;
 mod requests;

@@ -1,0 +1,11 @@
+//! What messages promise, from the outside. All is one program, which is built once.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
+
+mod robust;
+mod samples;
+#[cfg(feature = "serde")]
+mod serde;

@@ -1,0 +1,4 @@
+//! What a project promises, from the outside. All is one program, which is built once.
+
+mod logs;
+mod settings;
