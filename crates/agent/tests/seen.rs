@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ship_agent::{Agent, AgentBuilder, Inbound, Stop};
+use ship_agent::{Agent, AgentBuilder, Inbound, Stop, built_in_tools, context_tools};
 use ship_message::UiPart;
 use ship_message::json::Json;
 use ship_project::Project;
@@ -169,5 +169,23 @@ async fn on_a_channel_that_does_not_stream_the_rule_is_another() {
     ChatId: 42
 
     The person sees only what you deliver with `chat_send`. Send the answer with it, once. Text outside of it is not shown, unless nothing was sent at all.
+    ");
+}
+
+#[tokio::test]
+async fn an_agent_without_built_in_tools_reads_nothing_of_them_or_of_a_channel_without_a_name() {
+    let agent = Agent::builder().without_built_in_tools().build();
+    agent.send(&key(), "hello").await.unwrap();
+    let request = agent.inspect(&key()).await.unwrap();
+    assert!(request.tools.is_empty());
+    for tool in built_in_tools().iter().chain(&context_tools()) {
+        let name = &tool.spec().name;
+        assert!(request.blocks.iter().all(|block| !block.text.contains(name)), "{name}");
+    }
+    insta::assert_snapshot!(request.blocks[0].text, @r"
+    Project root: (none)
+    ChatKey: terminal:main
+
+    Your answer is the text you write: the person sees it as you write it.
     ");
 }

@@ -69,6 +69,10 @@ pub struct BlockSources {
     pub request_id: Option<String>,
     /// The way in which the person sees the answer.
     pub output_rules: OutputRules,
+    /// Whether the agent has the tool that delivers a text at once.
+    pub has_chat_send: bool,
+    /// Whether the agent has the tools that load and unload skills.
+    pub has_skills: bool,
     /// Whether the agent has the tools to leave a context and come back.
     pub has_contexts: bool,
     /// The text of `.ship/profile/Primary.md`.
@@ -88,16 +92,23 @@ pub struct BlockSources {
 /// The role of an agent without a text of its own.
 const DEFAULT_ROLE: &str = include_str!("prompts/default_role.md");
 
-/// The text about tools and contexts for every agent.
+/// The text about tools and messages for every agent.
 const BUILT_IN: &str = include_str!("prompts/built_in.md");
+
+/// The text about the use of the tools for skills.
+const SKILLS: &str = include_str!("prompts/skills.md");
 
 /// The text about the use of the tools for contexts.
 const CONTEXTS: &str = include_str!("prompts/contexts.md");
 
 const STREAMED: &str = include_str!("prompts/streamed.md");
+
+/// The text about the use of `chat_send` where the answer is streamed.
+const CHAT_SEND: &str = include_str!("prompts/chat_send.md");
+
 const TOOL_STRICT: &str = include_str!("prompts/tool_strict.md");
 
-/// Makes the blocks. A source without text makes none.
+/// Makes the blocks. A source without text makes none, and a tool that the agent does not have is not named.
 pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
     let mut blocks = Vec::new();
     let mut add = |name: &str, text: &str| {
@@ -112,8 +123,10 @@ pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
     add("memory/Primary.md", sources.memory.as_deref().unwrap_or_default());
     let agent = sources.agent.as_deref().filter(|text| !text.trim().is_empty());
     add("Agent.md", agent.unwrap_or(DEFAULT_ROLE));
-    add("built-in", &built_in_text(sources.has_contexts));
-    add("skills", &skill_overview(&sources.skills));
+    add("built-in", &built_in_text(sources));
+    if sources.has_skills {
+        add("skills", &skill_overview(&sources.skills));
+    }
     for skill in &sources.loaded_skills {
         let text = format!("# Skill `{}` (loaded)\n\n{}", skill.name, skill.text.trim());
         add(&format!("skill:{}", skill.name), &text);
@@ -129,23 +142,31 @@ fn runtime_text(sources: &BlockSources) -> String {
         ("ChatId", &sources.chat_id),
         ("Request ID", &sources.request_id),
     ] {
-        if let Some(value) = value {
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
             let _ = writeln!(text, "{name}: {value}");
         }
     }
     text.push('\n');
-    text.push_str(match sources.output_rules {
-        OutputRules::Streamed => STREAMED,
-        OutputRules::ToolStrict => TOOL_STRICT,
-    });
+    match sources.output_rules {
+        // Without the tool that delivers it, the text of the answer is all that a person gets.
+        _ if !sources.has_chat_send => text.push_str(STREAMED),
+        OutputRules::Streamed => {
+            let _ = write!(text, "{} {CHAT_SEND}", STREAMED.trim_end());
+        }
+        OutputRules::ToolStrict => text.push_str(TOOL_STRICT),
+    }
     text
 }
 
-fn built_in_text(has_contexts: bool) -> String {
-    match has_contexts {
-        true => format!("{}\n\n{CONTEXTS}", BUILT_IN.trim_end()),
-        false => BUILT_IN.to_owned(),
+fn built_in_text(sources: &BlockSources) -> String {
+    let mut text = BUILT_IN.to_owned();
+    if sources.has_skills {
+        text.push_str(SKILLS);
     }
+    if sources.has_contexts {
+        let _ = write!(text, "\n{CONTEXTS}");
+    }
+    text
 }
 
 fn skill_overview(skills: &[SkillLine]) -> String {
@@ -166,29 +187,67 @@ fn skill_overview(skills: &[SkillLine]) -> String {
 mod tests {
     use super::*;
 
-    fn built_in_block(has_contexts: bool) -> String {
-        let blocks = system_blocks(&BlockSources {
+    /// Returns the sources of an agent without texts and tools, whose channel has no name.
+    fn sources() -> BlockSources {
+        BlockSources {
             project_root: "/p".to_owned(),
             chat_key: "terminal:main".to_owned(),
-            channel: None,
+            channel: Some(String::new()),
             chat_id: None,
             request_id: None,
             output_rules: OutputRules::Streamed,
-            has_contexts,
+            has_chat_send: false,
+            has_skills: false,
+            has_contexts: false,
             profile_primary: None,
             profile_other: None,
             memory: None,
             agent: None,
-            skills: Vec::new(),
+            skills: vec![SkillLine {
+                name: "soup".to_owned(),
+                description: "How to make soup".to_owned(),
+                is_usable: true,
+            }],
             loaded_skills: Vec::new(),
-        });
-        blocks.into_iter().find(|block| block.name == "built-in").unwrap().text
+        }
+    }
+
+    fn text_of(sources: &BlockSources) -> String {
+        let texts: Vec<String> =
+            system_blocks(sources).into_iter().map(|block| block.text).collect();
+        texts.join("\n\n")
     }
 
     #[test]
     fn an_agent_is_told_of_contexts_only_when_it_has_them() {
-        assert!(!built_in_block(false).contains("chat_context"));
-        let told = built_in_block(true);
-        assert!(told.starts_with(&built_in_block(false)) && told.contains("回到刚才那个方案"));
+        assert!(!text_of(&sources()).contains("chat_context"));
+        let told = text_of(&BlockSources { has_contexts: true, ..sources() });
+        assert!(told.starts_with(&text_of(&sources())) && told.contains("回到刚才那个方案"));
+    }
+
+    #[test]
+    fn an_agent_is_told_of_skills_only_when_it_can_load_them() {
+        assert!(!text_of(&sources()).contains("skill"));
+        let told = text_of(&BlockSources { has_skills: true, ..sources() });
+        assert!(told.contains("`skills_unload`") && told.contains("- `soup`: "), "{told}");
+    }
+
+    #[test]
+    fn an_agent_is_told_of_chat_send_only_when_it_has_it() {
+        for output_rules in [OutputRules::Streamed, OutputRules::ToolStrict] {
+            let without = BlockSources { output_rules, ..sources() };
+            assert!(!text_of(&without).contains("chat_send"), "{output_rules:?}");
+            let with = BlockSources { has_chat_send: true, ..without };
+            assert!(text_of(&with).contains("`chat_send`"), "{output_rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_channel_without_a_name_is_not_named() {
+        let runtime = system_blocks(&sources()).remove(0).text;
+        assert!(
+            runtime.starts_with("Project root: /p\nChatKey: terminal:main\n\nYour"),
+            "{runtime}"
+        );
     }
 }

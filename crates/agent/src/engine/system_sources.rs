@@ -75,11 +75,14 @@ impl SystemSources {
     ) -> Vec<SystemBlock> {
         let ChatLocation { channel, chat_id } = self.place.clone();
         let request_id = request_id.filter(|_| agent.rules.request_id_in_system);
+        let has_tool = |name: &str| agent.tools.contains_key(name);
         system_blocks(&BlockSources {
             project_root: agent.project.project_root(),
             chat_key: chat.as_str().to_owned(),
             output_rules: OutputRules::of_channel(channel.as_deref()),
-            has_contexts: agent.tools.contains_key("chat_context_new"),
+            has_chat_send: has_tool("chat_send"),
+            has_skills: has_tool("skills_load"),
+            has_contexts: has_tool("chat_context_new"),
             channel,
             chat_id,
             request_id: request_id.map(str::to_owned),
