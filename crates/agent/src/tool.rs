@@ -127,7 +127,15 @@ impl fmt::Debug for Tool {
 /// Reads the input of a call. Models leave out the input of a tool without fields.
 fn read_input<Input: DeserializeOwned>(input: &Json) -> Result<Input, String> {
     let empty = Json::Object(Object::default());
-    let input = if input.is_null() { &empty } else { input };
+    let input = match input {
+        Json::Object(_) => input,
+        Json::Null => &empty,
+        // An array would be read as the fields of `Input` in their order.
+        Json::Array(_) => return Err(no_object("an array")),
+        Json::String(_) => return Err(no_object("a string")),
+        Json::Number(_) => return Err(no_object("a number")),
+        Json::Bool(_) => return Err(no_object("a boolean")),
+    };
     let value =
         Value::try_from(input).map_err(|error| format!("the input cannot be read: {error}"))?;
     serde_path_to_error::deserialize(value).map_err(|error| {
@@ -136,6 +144,10 @@ fn read_input<Input: DeserializeOwned>(input: &Json) -> Result<Input, String> {
             place => format!("the input cannot be read at `{place}`: {}", error.inner()),
         }
     })
+}
+
+fn no_object(found: &str) -> String {
+    format!("the input is {found}; an object is expected")
 }
 
 fn write_output(output: &impl Serialize) -> Result<Json, String> {
@@ -221,6 +233,19 @@ mod tests {
             "the input cannot be read: missing field `city`"
         );
         assert_eq!(read("null").unwrap_err(), "the input cannot be read: missing field `city`");
+    }
+
+    #[test]
+    fn an_input_that_is_no_object_is_refused() {
+        for (input, found) in [
+            (r#"["Hamburg",[]]"#, "an array"),
+            (r#""x""#, "a string"),
+            ("1", "a number"),
+            ("true", "a boolean"),
+        ] {
+            let refused = read(input).unwrap_err();
+            assert_eq!(refused, format!("the input is {found}; an object is expected"));
+        }
     }
 
     #[test]
