@@ -7,7 +7,8 @@ use ship_store::{ChatKey, LedgerEntry, LedgerSeq, Timestamp};
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inbound {
-    /// The key that identifies the message if it comes again.
+    /// The key that identifies the message if it comes again, such as the platform's id of it. Without one, the
+    /// agent makes a key, and every message is a new one.
     pub key: String,
     /// The text of the person, verbatim.
     pub text: String,
@@ -21,7 +22,7 @@ pub struct Inbound {
     pub username: Option<String>,
     /// The id of the message on the platform.
     pub message_id: Option<String>,
-    /// The id of the request in logs.
+    /// The id of the request in logs. If it is empty, the agent makes one.
     pub request_id: String,
     /// Whether it is talk between people in a group that is not addressed to the agent. Such a message is
     /// kept, and never answered.
@@ -75,6 +76,17 @@ pub enum CallAnswer {
 }
 
 impl Inbound {
+    /// Adds the request id and the key that the channel left out.
+    pub(crate) fn with_ids(mut self, new_id: impl FnOnce() -> u64) -> Self {
+        if self.request_id.is_empty() {
+            self.request_id = format!("req_{:016x}", new_id());
+        }
+        if self.key.is_empty() {
+            self.key = format!("send:{}", self.request_id);
+        }
+        self
+    }
+
     /// Returns the ledger entry of the message.
     pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
         let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis_json(now))]);

@@ -19,7 +19,23 @@ use crate::stop::{Stop, lane_unless_stopped};
 
 impl Agent {
     /// Makes a message durable. When this returns, the message is accepted; another call with the same key
-    /// accepts nothing new.
+    /// accepts nothing new. So a server that may get a message twice gives it a key ([`Inbound::key`]).
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use ship_agent::{Agent, Inbound, Stop};
+    ///
+    /// let (agent, chat) = (Agent::builder().build(), "http:main".parse()?);
+    /// let message = Inbound { key: "post-17".into(), channel: "http".into(), ..Inbound::from("hello") };
+    /// let accepted = agent.accept(&chat, message.clone()).await?;
+    /// // The message is on disk now, and a server may acknowledge it.
+    /// assert!(!agent.accept(&chat, message).await?.is_new);
+    /// let reply = agent.reply_to(&chat, &accepted, &Stop::default()).await?;
+    /// assert!(reply.text().ends_with("You said: hello"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Fails if the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
@@ -29,6 +45,7 @@ impl Agent {
         chat: &ChatKey,
         inbound: Inbound,
     ) -> Result<AcceptedMessage, RunError> {
+        let inbound = inbound.with_ids(|| self.engine.ids.next());
         let (bytes, max) = (inbound.text.len(), self.engine.rules.message_bytes);
         if bytes > max {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };

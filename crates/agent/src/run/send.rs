@@ -27,6 +27,9 @@ impl Agent {
     /// The message is durable before the model is asked. When another process runs the chat, that process answers,
     /// and its answer is the reply. A model or a tool that fails is no error: the reply's outcome says so.
     ///
+    /// The key of a chat is any short text without control characters, parsed: `let chat: ChatKey = "main".parse()?`.
+    /// A message without text is answered like any other; a program that wants none checks it before.
+    ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
     /// use ship_agent::Agent;
@@ -60,15 +63,7 @@ impl Agent {
         message: impl Into<Inbound>,
         stop: &Stop,
     ) -> Result<Reply, RunError> {
-        let mut message: Inbound = message.into();
-        if message.request_id.is_empty() {
-            message.request_id = format!("req_{:016x}", self.engine.ids.next());
-        }
-        if message.key.is_empty() {
-            // Without a key from outside, every message is a new one.
-            message.key = format!("send:{}", message.request_id);
-        }
-        let accepted = self.accept(chat, message).await?;
+        let accepted = self.accept(chat, message.into()).await?;
         self.reply_to(chat, &accepted, stop).await
     }
 

@@ -37,6 +37,15 @@ async fn the_same_key_again_is_the_same_message_and_the_same_reply() {
 }
 
 #[tokio::test]
+async fn messages_without_a_key_are_two_even_if_they_are_alike() {
+    let test = many_runs().agent();
+    let first = test.agent.accept(&test.chat, "one".into()).await.unwrap();
+    let second = test.agent.accept(&test.chat, "one".into()).await.unwrap();
+    assert!(first.is_new && second.is_new && first.seq < second.seq, "{second:?}");
+    assert!(first.request_id.starts_with("req_") && first.request_id != second.request_id);
+}
+
+#[tokio::test]
 async fn a_parked_run_replies_with_what_waits_and_a_failed_one_with_its_sentence() {
     let mut setup = Setup::scripted(&[calls(&[call("1", "look", "{}")]), text("Seen.")]);
     setup.rules.approval.insert("look".to_owned());
