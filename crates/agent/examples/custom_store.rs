@@ -1,16 +1,19 @@
 //! A store of one's own, wrapped around the one in memory: it counts how often chats are opened.
 //! `cargo run -p ship-agent --example custom_store`
+//!
+//! The messages of a chat are written through the `Chat` and the `Lane` that a store hands out, so a store that
+//! observes or changes writes wraps those two as well. For a store without another inside, the crate `ship-testkit` has
+//! a suite of tests: `ship_testkit::store_contract!` holds it to every promise that the engine relies on.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ship_agent::Agent;
-use ship_store::{
-    About, BlobError, BlobRef, Chat, ChatKey, ChatLook, FileStore, ListError, OpenError, Store,
-    StoreFuture, StoreOptions,
+use ship_agent::store::{
+    About, BlobError, BlobRef, Chat, ChatLook, ChatOverview, ListError, OpenError, StoreFuture,
 };
+use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
 struct Counted {
     chats: FileStore,
@@ -20,6 +23,11 @@ struct Counted {
 impl Store for Counted {
     fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
         self.chats.chats()
+    }
+
+    // The default opens every chat; the store inside reads less.
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
+        self.chats.overviews()
     }
 
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {

@@ -4,9 +4,7 @@
 
 use std::io::Write;
 
-use futures_util::StreamExt;
-use ship_agent::{Agent, RunEvent};
-use ship_message::Chunk;
+use ship_agent::{Agent, Chunk, RunEvent};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

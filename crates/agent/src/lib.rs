@@ -89,8 +89,15 @@ pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};
 pub use run::{ReplyStream, STOPPED};
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
-// What a source of texts and skills gives.
-pub use ship_project::{Skill, SkillSource, SkillState, SystemTexts};
+// Everything that a program needs to use an agent, so that it depends on this crate alone.
+pub use ship_message as message;
+pub use ship_message::json::Json;
+pub use ship_message::{Chunk, Role, UiMessage, UiPart};
+pub use ship_project::{LoadProjectError, Project, Skill, SkillSource, SkillState, SystemTexts};
+pub use ship_provider as provider;
+pub use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, Usage};
+pub use ship_store as store;
+pub use ship_store::{ChatKey, FileStore, Store, StoreOptions};
 pub use stop::Stop;
 pub use tokens::PieceTokens;
 pub use tool::{Tool, ToolContext, ToolFuture};

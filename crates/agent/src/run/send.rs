@@ -1,5 +1,6 @@
 //! Sends a message and waits for its reply, for programs that do not call `accept` and `run` themselves.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -71,6 +72,24 @@ impl Agent {
     /// reply itself.
     ///
     /// The message is sent and answered whether the stream is read or not; dropping the stream stops nothing.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use ship_agent::{Agent, Chunk, RunEvent};
+    ///
+    /// let agent = Agent::builder().build();
+    /// let mut events = agent.stream(&"api:main".parse()?, "hello");
+    /// while let Some(event) = events.next().await {
+    ///     match event? {
+    ///         RunEvent::Chunk(Chunk::TextDelta(_, text)) => print!("{}", text.as_str()),
+    ///         RunEvent::Reply(reply) => println!("\n{} tokens", reply.usage.output),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -157,6 +176,11 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
+    /// Waits for the next event; `None` after the reply. As a [`Stream`], it gives the same events.
+    pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
     /// Stops the answer. The stream ends with the reply, which holds what was said until then.
     pub fn stop(&self) {
         self.stop.stop();

@@ -63,8 +63,11 @@ async fn a_parked_run_replies_with_what_waits_and_a_failed_one_with_its_sentence
 #[tokio::test]
 async fn a_stream_has_the_chunks_as_they_come_and_ends_with_the_reply() {
     let test = many_runs().agent();
-    let events: Vec<RunEvent> =
-        test.agent.stream(&test.chat, "hello").map(Result::unwrap).collect().await;
+    let mut stream = test.agent.stream(&test.chat, "hello");
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.push(event.unwrap());
+    }
     let said: String = events
         .iter()
         .filter_map(|event| match event {
@@ -75,6 +78,10 @@ async fn a_stream_has_the_chunks_as_they_come_and_ends_with_the_reply() {
     assert_eq!(said, format!("{SAID}hello"));
     let Some(RunEvent::Reply(reply)) = events.last() else { panic!("{events:?}") };
     assert_eq!(reply.text(), said);
+    assert!(stream.next().await.is_none());
+
+    let streamed: Vec<_> = test.agent.stream(&test.chat, "hello").collect().await;
+    assert!(matches!(streamed.last(), Some(Ok(RunEvent::Reply(_)))), "{streamed:?}");
 }
 
 #[tokio::test]
