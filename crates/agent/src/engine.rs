@@ -51,6 +51,8 @@ pub(crate) struct Engine {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: BTreeMap<String, Tool>,
     pub(crate) project: Arc<dyn ProjectSource>,
+    /// The role that takes the place of the project's.
+    pub(crate) role: Option<String>,
     pub(crate) rules: Rules,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,

@@ -189,3 +189,15 @@ async fn an_agent_without_built_in_tools_reads_nothing_of_them_or_of_a_channel_w
     Your answer is the text you write: the person sees it as you write it.
     ");
 }
+
+#[tokio::test]
+async fn the_role_that_a_program_sets_takes_the_place_of_the_projects() {
+    let seen = Seen::new(&[("Agent.md", "You are a ship's cook.")]);
+    let project = Project::load(seen.folder.path(), []).unwrap();
+    let builder = AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap();
+    for agent in [builder.role("You are a pirate."), Agent::builder().role("You are a pirate.")] {
+        let blocks = agent.build().inspect(&key()).await.unwrap().blocks;
+        let role = blocks.iter().find(|block| block.name == "Agent.md").unwrap();
+        assert_eq!(role.text, "You are a pirate.");
+    }
+}

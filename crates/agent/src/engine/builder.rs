@@ -22,6 +22,7 @@ pub struct AgentBuilder {
     tools: Vec<Tool>,
     has_built_in_tools: bool,
     project: Arc<dyn ProjectSource>,
+    role: Option<String>,
     rules: Rules,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
@@ -33,8 +34,7 @@ impl Agent {
     /// offline model, has the built-in tools and keeps no log.
     ///
     /// ```
-    /// use ship_agent::{Agent, Rules};
-    /// use ship_provider::Offline;
+    /// use ship_agent::{Agent, Offline, Rules};
     ///
     /// let rules = Rules { max_steps: 4, ..Rules::default() };
     /// let agent = Agent::builder().provider(Offline).rules(rules).build();
@@ -46,6 +46,7 @@ impl Agent {
             tools: Vec::new(),
             has_built_in_tools: true,
             project: Arc::new(NoProject),
+            role: None,
             rules: Rules::default(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
@@ -84,6 +85,19 @@ impl AgentBuilder {
     #[must_use]
     pub fn without_built_in_tools(self) -> Self {
         Self { has_built_in_tools: false, ..self }
+    }
+
+    /// Sets the role of the agent, the instructions that `Agent.md` has in a project. It takes the place of the
+    /// project's role.
+    ///
+    /// ```
+    /// use ship_agent::Agent;
+    ///
+    /// let cook = Agent::builder().role("You are a ship's cook. You know every soup.").build();
+    /// ```
+    #[must_use]
+    pub fn role(self, role: impl Into<String>) -> Self {
+        Self { role: Some(role.into()), ..self }
     }
 
     /// Sets the limits and habits of runs.
@@ -137,6 +151,7 @@ impl AgentBuilder {
             provider: self.provider,
             tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect(),
             project: self.project,
+            role: self.role,
             rules: self.rules,
             clock: self.clock,
             ids: self.ids,

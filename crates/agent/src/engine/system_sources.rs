@@ -52,7 +52,8 @@ impl SystemSources {
 
     /// Reads the sources for a location.
     pub(crate) fn read_at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
-        let (texts, skills) = (agent.project.texts(chat), agent.project.skills());
+        let (mut texts, skills) = (agent.project.texts(chat), agent.project.skills());
+        texts.role = agent.role.clone().or(texts.role);
         Self { place, texts, skills }
     }
 
