@@ -1,8 +1,8 @@
 //! An agent in a conversation: in memory, or in a file that other programs read.
 //!
 //! The conversation of an agent is in memory until it is given a file. [`Agent::new_conversation`],
-//! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move the agent between files, each a
-//! [`Conversation`]; [`Agent::conversation`] returns the current one.
+//! [`Agent::load_conversation`], [`Agent::open_conversation`] and [`Agent::fork_conversation`] move the agent between
+//! files, each a [`Conversation`]; [`Agent::conversation`] returns the current one.
 //!
 //! The engine is that of chats. A conversation is a chat in a store of its own. The file of the conversation is its
 //! context; its ledger and journal are in memory.
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use ship_message::UiMessage;
-use ship_store::conversation::{Conversation, ForkError, Repair};
+use ship_store::conversation::{Conversation, ForkError, LoadConversationError, Repair};
 
 pub use error::ConversationError;
 
@@ -67,6 +67,24 @@ impl Agent {
         let repair = conversation.repair().cloned();
         *current = self.enter_conversation(conversation);
         Ok(repair)
+    }
+
+    /// Continues the conversation in a file, or begins it if there is no such file. Returns the repair, as
+    /// [`Agent::load_conversation`] does.
+    ///
+    /// # Errors
+    /// Fails like [`Agent::load_conversation`] and [`Agent::new_conversation`].
+    pub async fn open_conversation(
+        &self,
+        path: impl AsRef<Path>,
+    ) -> Result<Option<Repair>, ConversationError> {
+        let path = path.as_ref().to_owned();
+        match self.load_conversation(&path).await {
+            Err(ConversationError::Load(LoadConversationError::NotFound { .. })) => {
+                self.new_conversation(path).await.map(|()| None)
+            }
+            loaded => loaded,
+        }
     }
 
     /// Copies the conversation to a new file and continues in the copy. The original stays unchanged.

@@ -63,6 +63,18 @@ impl Tool {
     /// Makes a tool from a function. The model gets the JSON Schema of `Input`, with the doc comments of its
     /// fields. The output is anything that can be serialised.
     ///
+    /// An error is text for the model, so an error of another type is turned into one before `?`:
+    ///
+    /// ```
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct File { path: String }
+    /// # use ship_agent::Tool;
+    /// let read = Tool::new("read", "Reads a file.", |file: File, _context| async move {
+    ///     let text = std::fs::read_to_string(&file.path).map_err(|error| error.to_string())?;
+    ///     Ok(text)
+    /// });
+    /// ```
+    ///
     /// An input that does not fit `Input` never reaches the function: the model is told the place and the reason.
     pub fn new<Input, Output, Running>(
         name: impl Into<String>,

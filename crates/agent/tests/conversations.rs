@@ -277,6 +277,20 @@ async fn a_loaded_conversation_goes_on_with_its_ids_and_says_the_same_to_the_mod
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_opened_is_begun_the_first_time_and_continued_from_then_on() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("chats/task.jsonl");
+    for messages in [2, 4] {
+        let agent = Agent::builder().build();
+        assert_eq!(agent.open_conversation(&path).await.unwrap(), None);
+        agent.conversation().send("hello").await.unwrap();
+        assert_eq!(agent.conversation().messages().await.unwrap().len(), messages);
+    }
+    let other = Agent::builder().build();
+    other.open_conversation(folder.path()).await.unwrap_err();
+}
+
+#[tokio::test]
 async fn the_lines_of_another_program_are_gone_on_with() {
     let test = Test::new();
     let path = test.path("theirs.jsonl");

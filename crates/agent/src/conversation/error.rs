@@ -28,7 +28,7 @@ pub enum ConversationError {
     Write(WriteError),
     /// A run waits for a person's approval or for a tool of the client, so nothing can be said now.
     #[error(
-        "a tool call in {place} waits for an answer; give it with `Agent::decide`, then say this again"
+        "a tool call in {place} waits for an answer; give it with `conversation().answer(…)`, then say this again"
     )]
     Waiting {
         /// The path of the conversation's file, or `memory`.
