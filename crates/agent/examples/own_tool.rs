@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use ship_agent::{Agent, Tool};
+use ship_agent::{Agent, ChatKey, Tool};
 
 #[derive(Deserialize, JsonSchema)]
 struct Place {
@@ -18,9 +18,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Tool::new("weather", "Tells the weather in a city.", |place: Place, _| async move {
             Ok(format!("It rains in {}.", place.city))
         });
-    let agent = Agent::builder().tool(weather).build();
+    let agent = Agent::builder().role("You tell the weather.").tool(weather).build();
+    let chat: ChatKey = "api:main".parse()?;
     // The offline model calls the tools that it is told to.
-    let reply = agent.send(&"api:main".parse()?, r#"/tool weather {"city":"Hamburg"}"#).await?;
+    let reply = agent.send(&chat, r#"/tool weather {"city":"Hamburg"}"#).await?;
     println!("{}", reply.text());
     Ok(())
 }

@@ -5,8 +5,38 @@
 //! answers new messages. Each run is recorded part by part, so that a crash at any point loses nothing and repeats
 //! no effect. The message in the context log ends the run.
 //!
-//! An agent needs no project. One that is built without parts talks in memory, and in files that other programs
-//! read when it is given some:
+//! An agent needs no project. Each part has a default: the chats are in memory, and the offline model answers. A program
+//! gives it a role, tools and a model, and sends messages to chats:
+//!
+//! ```no_run
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! use ship_agent::{Agent, ApiKey, ChatKey, HttpProvider, HttpSettings};
+//!
+//! let mut settings = HttpSettings::anthropic("claude-sonnet-4-5");
+//! settings.key = Some(ApiKey::new(std::env::var("ANTHROPIC_API_KEY")?));
+//! let agent = Agent::builder()
+//!     .role("You are a ship's cook.")
+//!     .provider(HttpProvider::anthropic(settings)?)
+//!     .build();
+//! let chat: ChatKey = "http:ann".parse()?;
+//! println!("{}", agent.send(&chat, "Which soup today?").await?.text());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`HttpProvider::openai`] is for OpenAI and every host with its API, at `settings.base_url`. [`Agent::open`] makes the
+//! agent of a project folder instead, with its settings, texts, skills and chats on disk. [`Agent::stream`] gives an
+//! answer while it arrives.
+//!
+//! # Chats and conversations
+//!
+//! Use **chats** for a server, a bot or a command: one agent serves any number of them, several processes may share
+//! them, a killed run continues, and a chat has contexts to leave and to come back to. A store keeps them:
+//! [`AgentBuilder::store`].
+//!
+//! Use a **conversation** for one task in one file that other programs read: a batch job, an evaluation, an export. An
+//! agent is in one conversation at a time. A run that is killed does not continue there, and there are no contexts.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {
@@ -15,10 +45,11 @@
 //! # let retry = folder.path().join("chats/task-001-retry.jsonl");
 //! use ship_agent::Agent;
 //!
-//! let agent = Agent::builder().build();
+//! let agent = Agent::builder().role("You are a ship's cook.").build();
 //! agent.conversation().send("This is in memory.").await?;
 //!
-//! agent.new_conversation(&path).await?;
+//! // Loads the file, or begins it.
+//! agent.open_conversation(&path).await?;
 //! let reply = agent.conversation().send("This is in a file.").await?;
 //! assert!(reply.text().ends_with("You said: This is in a file."));
 //!
