@@ -2,7 +2,7 @@
 
 use ship_context::contexts::{RecallMode, Snapshot};
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, ContextId};
+use ship_store::{ChatKey, ContextId, Explanation};
 
 /// A context by its id and its title.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,8 @@ impl From<&Snapshot> for ContextName {
 }
 
 impl ContextName {
-    pub(crate) fn to_json(&self) -> Json {
+    /// Returns the id and the title as JSON.
+    pub fn to_json(&self) -> Json {
         let fields = [("contextId", self.context.as_str()), ("title", self.title.as_str())];
         Json::Object(Object::from(fields))
     }
@@ -167,6 +168,9 @@ impl ContextOperation {
     }
 }
 
+/// The end of a line that says that an operation has changed nothing.
+pub(crate) const NOTHING_CHANGED: &str = ". Nothing has changed.";
+
 /// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationOutcome {
@@ -198,13 +202,20 @@ pub struct ContextChange {
 pub struct OperationRefusal {
     /// The line that the person reads.
     pub line: String,
+    /// The part of the line that says what to do.
+    pub remedy: Option<String>,
     /// The contexts that the person may have meant.
     pub offered: Vec<ContextName>,
 }
 
 impl OperationRefusal {
     pub(crate) fn new(line: impl Into<String>) -> Self {
-        Self { line: line.into(), offered: Vec::new() }
+        Self { line: line.into(), remedy: None, offered: Vec::new() }
+    }
+
+    /// Makes a refusal from its explanation. The line ends with `end`.
+    pub(crate) fn explained(why: Explanation, end: &str) -> Self {
+        Self { line: format!("{why}{end}"), remedy: why.remedy, offered: Vec::new() }
     }
 
     /// Makes the refusal of a query that fits no archived context, or several.
@@ -217,7 +228,17 @@ impl OperationRefusal {
                 "No single archived context fits `{which}`. Nothing has changed. The newest are:"
             ),
         };
-        Self { line, offered }
+        Self { offered, ..Self::new(line) }
+    }
+
+    /// Returns the line without its remedy.
+    pub fn problem(&self) -> String {
+        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
+        match remedy.and_then(|remedy| self.line.rsplit_once(&*remedy)) {
+            Some((problem, "")) => format!("{problem}."),
+            Some((problem, end)) => format!("{problem}{end}"),
+            None => self.line.clone(),
+        }
     }
 
     /// Returns the line with the offered contexts, for a reader that cannot choose from a list.
@@ -231,8 +252,13 @@ impl OperationRefusal {
 }
 
 impl OperationOutcome {
+    /// Makes the outcome of an operation that was refused for this reason.
+    pub(crate) fn refused(line: impl Into<String>) -> Self {
+        Self::NotDone(OperationRefusal::new(line))
+    }
+
     /// Returns the line that the person reads.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match self {
             Self::Done(changed) => changed.line.clone(),
             Self::NotDone(not) => not.with_offers(),
@@ -256,6 +282,7 @@ impl OperationOutcome {
                 let offered: Vec<Json> = not.offered.iter().map(ContextName::to_json).collect();
                 let mut object = Object::from([("notDone", not.line.as_str())]);
                 object.set("offered", offered);
+                object.set_or_remove("remedy", not.remedy.as_deref().map(Json::from));
                 object
             }
             Self::Queued => Object::new(),
@@ -266,7 +293,12 @@ impl OperationOutcome {
         if let Some(line) = object.str("notDone") {
             let offered = object.get("offered").and_then(Json::as_array).unwrap_or_default();
             let offered = offered.iter().filter_map(ContextName::from_json).collect();
-            return Some(Self::NotDone(OperationRefusal { line: line.to_owned(), offered }));
+            let remedy = object.str("remedy").map(str::to_owned);
+            return Some(Self::NotDone(OperationRefusal {
+                line: line.to_owned(),
+                remedy,
+                offered,
+            }));
         }
         Some(Self::Done(ContextChange {
             operation: object.str("operation")?.to_owned(),
@@ -275,5 +307,27 @@ impl OperationOutcome {
             chat: object.str("chat").and_then(|key| key.parse().ok()),
             line: object.str("line")?.to_owned(),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_of_a_refusal_is_no_part_of_its_problem_and_the_ledger_keeps_both() {
+        let why = Explanation::new("Nothing fits `a; b`").with_remedy("recall `c; d`");
+        for (end, problem) in [
+            (".", "Nothing fits `a; b`."),
+            (NOTHING_CHANGED, "Nothing fits `a; b`. Nothing has changed."),
+            ("", "Nothing fits `a; b`."),
+        ] {
+            let refused = OperationRefusal::explained(why.clone(), end);
+            assert_eq!(refused.line, format!("Nothing fits `a; b`; recall `c; d`{end}"));
+            assert_eq!(refused.problem(), problem);
+            let outcome = OperationOutcome::NotDone(refused);
+            assert_eq!(OperationOutcome::from_object(&outcome.to_object()), Some(outcome));
+        }
+        assert_eq!(OperationRefusal::new("It is `a; b`.").problem(), "It is `a; b`.");
     }
 }

@@ -16,7 +16,7 @@ use ship_store::{
 };
 
 use crate::chat::{Activation, context_title, head_after_events, messages_left_behind};
-use crate::context_operation::ContextName;
+use crate::context_operation::{ContextName, OperationRefusal};
 use crate::engine::Engine;
 use crate::error::RunError;
 
@@ -256,11 +256,11 @@ impl<'a> ContextArchive<'a> {
         Ok(self.read(context).await?.filter(is_later))
     }
 
-    /// Finds the context with this id or these words. Returns the possible ones if no single one matches.
+    /// Finds the context with this id or these words. The refusal offers the possible ones if no single one matches.
     pub(crate) async fn find(
         &self,
         which: &str,
-    ) -> Result<Result<Snapshot, Vec<ContextName>>, RunError> {
+    ) -> Result<Result<Snapshot, OperationRefusal>, RunError> {
         // For an exact id, only one snapshot is read instead of all of them.
         let items = self.index.items();
         let exactly = match which.trim() {
@@ -279,12 +279,12 @@ impl<'a> ContextArchive<'a> {
         let candidates: Vec<Candidate<'_>> =
             snapshots.iter().filter_map(Candidate::from_snapshot).collect();
         let of = |id: &ContextId| snapshots.iter().find(|snapshot| snapshot.context() == id);
-        Ok(match find_context(which, &candidates) {
-            ContextMatch::One(id) => of(&id).cloned().ok_or_else(Vec::new),
-            ContextMatch::Several(ids) | ContextMatch::None(ids) => {
-                Err(ids.iter().filter_map(of).map(ContextName::from).collect())
-            }
-        })
+        let (found, offered) = match find_context(which, &candidates) {
+            ContextMatch::One(id) => (of(&id).cloned(), Vec::new()),
+            ContextMatch::Several(ids) | ContextMatch::None(ids) => (None, ids),
+        };
+        let offered = offered.iter().filter_map(of).map(ContextName::from).collect();
+        Ok(found.ok_or_else(|| OperationRefusal::no_context(which, offered)))
     }
 }
 

@@ -5,8 +5,8 @@
 
 use ship_message::json::Json;
 use ship_store::{
-    About, Chat, ChatKey, ContextBody, ContextLine, LaneError, LogPiece, Rotation, Seq,
-    StorageError, View,
+    About, Chat, ChatKey, ContextBody, ContextLine, Explanation, LaneError, LogPiece, Rotation,
+    Seq, StorageError, View,
 };
 
 use super::list::active_snapshot;
@@ -40,7 +40,7 @@ impl OperationInProgress<'_> {
             Ok(lane) => lane,
             Err(LaneError::Storage(StorageError::Busy(_))) => {
                 let line = format!("The chat `{to}` is at work. Nothing has changed.");
-                return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
+                return Ok(OperationOutcome::refused(line));
             }
             Err(error) => return Err(error.into()),
         };
@@ -51,8 +51,9 @@ impl OperationInProgress<'_> {
             }
             Some(view) if self.already_copied(&view) => {}
             Some(_) => {
-                let line = format!("The chat `{to}` has a context already; fork to a new one.");
-                return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
+                let why = Explanation::new(format!("The chat `{to}` has a context already"))
+                    .with_remedy("fork to a new one");
+                return Ok(OperationOutcome::NotDone(OperationRefusal::explained(why, ".")));
             }
         }
         self.outcome_in(&*other).await

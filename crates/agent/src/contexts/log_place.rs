@@ -1,10 +1,12 @@
 //! Finds a checkpoint or a message: in the live log, or in a sealed log of a compaction or another operation.
 
 use ship_context::compact;
-use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
+use ship_store::{
+    ContextBody, ContextLine, Explanation, MessageId, ReadError, SealedName, Seq, View,
+};
 
 use crate::chat::{head_after_events, predecessor};
-use crate::context_operation::OperationRefusal;
+use crate::context_operation::{NOTHING_CHANGED, OperationRefusal};
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
@@ -36,13 +38,14 @@ impl LogPlace {
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
-        let known = match names.is_empty() {
-            true => "this context has no checkpoints; `/checkpoint NAME` makes one".to_owned(),
-            false => format!("its checkpoints are: {}", names.join(", ")),
+        let problem = format!("There is no checkpoint and no message `{name}` here");
+        let why = match names.is_empty() {
+            true => Explanation::new(format!("{problem}; this context has no checkpoints"))
+                .with_remedy("`/checkpoint NAME` makes one"),
+            false => Explanation::new(problem)
+                .with_remedy(format!("its checkpoints are: {}", names.join(", "))),
         };
-        Ok(Err(OperationRefusal::new(format!(
-            "There is no checkpoint and no message `{name}` here; {known}. Nothing has changed."
-        ))))
+        Ok(Err(OperationRefusal::explained(why, NOTHING_CHANGED)))
     }
 
     /// Returns the place of the message in the log in which it was said. A later compaction may have copied the

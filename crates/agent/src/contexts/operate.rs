@@ -1,6 +1,6 @@
 //! Performs operations on contexts.
 
-use ship_store::{RotateError, StorageError, View};
+use ship_store::{Explain, RotateError, StorageError, View};
 
 use super::target_origin::OperationPlan;
 use crate::chat::{OPERATED, OpenRequest};
@@ -118,12 +118,11 @@ pub(crate) async fn move_cursor(
 /// the chat it would come back with every run.
 pub(super) fn refusal_from_error(error: RunError) -> Result<OperationRefusal, RunError> {
     match error {
-        RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
-            Ok(OperationRefusal::new(error.to_string()))
-        }
-        RunError::Rotate(RotateError::Storage(StorageError::CannotSeal { .. })) => {
-            Ok(OperationRefusal::new(error.to_string()))
-        }
+        RunError::Read(_)
+        | RunError::Open(_)
+        | RunError::Rotate(
+            RotateError::Source(_) | RotateError::Storage(StorageError::CannotSeal { .. }),
+        ) => Ok(OperationRefusal::explained(error.explain(), "")),
         error => Err(error),
     }
 }

@@ -6,8 +6,8 @@ use ship_context::contexts::switch_text_for_user;
 use ship_message::json::Object;
 use ship_store::carry::PublishedBy;
 use ship_store::{
-    ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, RotateError, Rotation, Seq,
-    StorageError, View,
+    ContextBody, ContextEvent, ContextLine, Explain, LogPiece, MessageId, RotateError, Rotation,
+    Seq, StorageError, View,
 };
 
 use super::archive::ContextArchive;
@@ -60,7 +60,7 @@ impl OperationPlan {
         let rotated = match lane.rotate(turning.rotation(operation, target, by, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
-                let refused = OperationRefusal::new(error.to_string());
+                let refused = OperationRefusal::explained(error.explain(), "");
                 return Ok(OperationOutcome::NotDone(refused).into());
             }
             rotated => rotated?,

@@ -44,9 +44,7 @@ pub(super) async fn recall(
     let shelf = ContextArchive::open(&locked.engine, &*locked.chat, view).await?;
     let snapshot = match shelf.find(which).await? {
         Ok(snapshot) => snapshot,
-        Err(offered) => {
-            return Ok(OperationOutcome::NotDone(OperationRefusal::no_context(which, offered)));
-        }
+        Err(refused) => return Ok(OperationOutcome::NotDone(refused)),
     };
     let shown = ReferenceSite { view, run_id: None, current: &moving.current };
     match append_reference(locked, &shown, &snapshot, mode, moving).await? {

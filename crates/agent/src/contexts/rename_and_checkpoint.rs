@@ -8,15 +8,13 @@ use ship_store::MessageId;
 use super::list::active_snapshot;
 use super::operate::OperationInProgress;
 use crate::chat::{CHECKPOINT, RENAMED, head_after_events};
-use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
+use crate::context_operation::{ContextChange, ContextName, OperationOutcome};
 use crate::error::RunError;
 
 impl OperationInProgress<'_> {
     pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {
         let Some(title) = clean_title(title) else {
-            return Ok(OperationOutcome::NotDone(OperationRefusal::new(
-                "A title needs at least a letter.",
-            )));
+            return Ok(OperationOutcome::refused("A title needs at least a letter."));
         };
         let event = self.new_event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
@@ -33,12 +31,12 @@ impl OperationInProgress<'_> {
         let last = self.view.messages().next_back();
         let last = last.and_then(UiMessage::id).and_then(MessageId::new);
         if name.is_empty() || name.chars().any(char::is_control) {
-            let line = "A checkpoint needs a name, on one line.";
-            return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
+            return Ok(OperationOutcome::refused("A checkpoint needs a name, on one line."));
         }
         if name.starts_with('-') {
-            let line = "A checkpoint's name does not begin with a dash.";
-            return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
+            return Ok(OperationOutcome::refused(
+                "A checkpoint's name does not begin with a dash.",
+            ));
         }
         let known = head_after_events(self.view).checkpoints.iter().any(|known| known.name == name);
         let event = self.new_event(CHECKPOINT, Object::from([("name", name)]), last);

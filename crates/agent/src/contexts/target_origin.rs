@@ -1,7 +1,7 @@
 //! Finds what an operation continues with: once, before anything is written.
 
 use ship_context::contexts::{Index, Snapshot};
-use ship_store::{ContextId, SealedName, StorageProblem, View};
+use ship_store::{ContextId, Explanation, SealedName, StorageProblem, View};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
@@ -117,10 +117,14 @@ impl OperationInProgress<'_> {
         if has_content(self.view, &self.moving.current) {
             return Ok(TargetOrigin::Clean { by, title: title.map(str::to_owned) });
         }
-        Err(OperationRefusal::new(match title {
-            Some(_) => "This context is clean already; `/context rename` gives it a title.",
-            None => "This context is clean already: nothing was said in it yet.",
-        }))
+        let clean = "This context is clean already";
+        Err(match title {
+            Some(_) => {
+                let remedy = "`/context rename` gives it a title";
+                OperationRefusal::explained(Explanation::new(clean).with_remedy(remedy), ".")
+            }
+            None => OperationRefusal::new(format!("{clean}: nothing was said in it yet.")),
+        })
     }
 
     async fn archived_origin(
@@ -130,7 +134,7 @@ impl OperationInProgress<'_> {
     ) -> Found<TargetOrigin> {
         let snapshot = match archive.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(offered) => return Ok(Err(OperationRefusal::no_context(which, offered))),
+            Err(refused) => return Ok(Err(refused)),
         };
         let Some(log) = snapshot.sealed_log() else {
             return Ok(Err(OperationRefusal::no_context(which, Vec::new())));

@@ -19,7 +19,7 @@ use super::publish::left_out_sentence;
 use super::recall::{ReferenceSite, SHARE, append_reference};
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
-use crate::context_operation::{ContextName, ContextOperation, OperationOutcome, OperationRefusal};
+use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
 use crate::context_tool_input::{
     ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
     NewContext, RecallContext,
@@ -117,9 +117,7 @@ impl ContextToolCall<'_> {
         let shelf = self.open_archive().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(offered) => {
-                return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
-            }
+            Err(refused) => return Ok(Err(refused.with_offers())),
         };
         let (locked, current) = (&self.work.locked, self.open_request_ids());
         let run_id = Some(self.work.run_id.as_str());

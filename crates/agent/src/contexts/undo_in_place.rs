@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Checkpoint, ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, Rotation, View,
+    Checkpoint, ContextBody, ContextEvent, ContextLine, Explanation, LogPiece, MessageId, Rotation,
+    View,
 };
 
 use super::list::active_snapshot;
@@ -15,14 +16,12 @@ use crate::chat::{
     head_after_events, is_just_compacted, is_switch, last_operation, line_id, place_to_json,
     sealed_by_last_compaction,
 };
-use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::context_operation::{
+    ContextOperation, NOTHING_CHANGED, OperationOutcome, OperationRefusal,
+};
 use crate::engine::Engine;
 use crate::error::RunError;
 
-/// The refusal of an undo after a compaction. It does not undo the compaction itself, because that allows the whole
-/// window to be used, and another undo could not take it back.
-const JUST_COMPACTED: &str = "The last thing that happened here was a compaction; `/compact --undo` takes that \
-                              back. Nothing has changed.";
 const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
 
 /// Whether an undo stays in the context: the last operation did not leave one, or the undo is refused.
@@ -35,15 +34,19 @@ fn names_compaction(agent: &Engine, view: &View) -> bool {
     agent.rules.archive_on_compact && is_just_compacted(view)
 }
 
-fn refuse_undo(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, RunError> {
-    Ok(Some(OperationOutcome::NotDone(OperationRefusal::new(sentence))))
+fn refuse_undo(why: Explanation) -> Result<Option<OperationOutcome>, RunError> {
+    let refused = OperationRefusal::explained(why, NOTHING_CHANGED);
+    Ok(Some(OperationOutcome::NotDone(refused)))
 }
 
 impl OperationInProgress<'_> {
     /// Undoes the last operation; `None` if it was a switch. A second undo restores it.
     pub(super) async fn undo_in_place(&self) -> Result<Option<OperationOutcome>, RunError> {
         if names_compaction(&self.locked.engine, self.view) {
-            return refuse_undo(JUST_COMPACTED);
+            // The compaction itself is not undone, because that allows the whole window to be used, and another undo
+            // could not take it back.
+            let why = Explanation::new("The last thing that happened here was a compaction");
+            return refuse_undo(why.with_remedy("`/compact --undo` takes that back"));
         }
         let (event, text) = match last_operation(self.view) {
             LastOperation::Switch => return Ok(None),
@@ -51,9 +54,8 @@ impl OperationInProgress<'_> {
             LastOperation::Checkpoint(change) => match self.toggle_checkpoint(change).await? {
                 Some(back) => back,
                 None => {
-                    return refuse_undo(
-                        "The log that this checkpoint was in is gone. Nothing has changed.",
-                    );
+                    let problem = "The log that this checkpoint was in is gone";
+                    return refuse_undo(Explanation::new(problem));
                 }
             },
             LastOperation::Shown { id } => return self.remove_reference(&id).await,
@@ -61,9 +63,9 @@ impl OperationInProgress<'_> {
                 return self.restore_reference(&id, after.as_deref()).await;
             }
             LastOperation::Copied { to } => {
-                return refuse_undo(format!(
-                    "The copy in `{to}` is a chat of its own, and stays. Nothing has changed."
-                ));
+                return refuse_undo(Explanation::new(format!(
+                    "The copy in `{to}` is a chat of its own, and stays"
+                )));
             }
         };
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
@@ -125,10 +127,10 @@ impl OperationInProgress<'_> {
     async fn remove_reference(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
         let Some(at) = lines.iter().position(|line| line_id(line) == id) else {
-            return refuse_undo(
-                "What was shown for reference is in the summary by now; `/compact --undo` brings the originals \
-                 back, and then it can be taken back. Nothing has changed.",
-            );
+            let why = Explanation::new("What was shown for reference is in the summary by now");
+            return refuse_undo(why.with_remedy(
+                "`/compact --undo` brings the originals back, and then it can be taken back",
+            ));
         };
         let is_message = |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_));
         let after = lines[..at].iter().rev().find(is_message).map(|line| line_id(line));
@@ -153,9 +155,8 @@ impl OperationInProgress<'_> {
             None => None,
         };
         let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {
-            return refuse_undo(
-                "What was shown is gone; it can be recalled anew. Nothing has changed.",
-            );
+            let why = Explanation::new("What was shown is gone");
+            return refuse_undo(why.with_remedy("it can be recalled anew"));
         };
         let lines = &self.view.lines;
         let behind = |after: &str| lines.iter().position(|line| line_id(line) == after);

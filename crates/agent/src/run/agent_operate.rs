@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
+use ship_store::{ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
 
 use super::lane_loop::LaneLoop;
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
@@ -33,11 +33,7 @@ impl Agent {
         channel: &str,
     ) -> Result<OperationOutcome, RunError> {
         let agent = &self.engine;
-        let nothing = || {
-            OperationOutcome::NotDone(OperationRefusal::new(format!(
-                "Nothing was said in `{key}` yet."
-            )))
-        };
+        let nothing = || OperationOutcome::refused(format!("Nothing was said in `{key}` yet."));
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
         if chat.log().view().await?.is_none() {
             return Ok(nothing());
@@ -96,7 +92,7 @@ async fn answer_not_done(
     let view = locked.chat.log().view().await;
     let is_done =
         view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(request_line.seq)));
-    let not_done = OperationOutcome::NotDone(OperationRefusal::new(error.to_string()));
+    let not_done = OperationOutcome::NotDone(OperationRefusal::explained(error.explain(), ""));
     match !is_done && announce_outcome(locked, request_line, &not_done).await.is_ok() {
         true => error,
         false => RunError::Kept(Box::new(error)),

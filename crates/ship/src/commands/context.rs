@@ -73,9 +73,6 @@ impl From<&ContextCommand> for ContextRequest {
     }
 }
 
-/// The note for an operation that another process performs later.
-const QUEUED: &str = "The chat is at work; this is done at its next step.";
-
 pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     match request {
@@ -141,10 +138,10 @@ pub(super) async fn print_outcome(
             output::print_json(&Json::Object(Object::from([
                 ("operation", Json::from(operation.name())),
                 ("queued", true.into()),
-                ("line", QUEUED.into()),
+                ("line", OperationOutcome::Queued.line().into()),
             ])))
         }
-        OperationOutcome::Queued => output::print_line(&table::wrap_text(QUEUED, 0)),
+        OperationOutcome::Queued => output::print_line(&table::wrap_text(&operated.line(), 0)),
         OperationOutcome::Done(changed) if session.json => {
             output::print_json(&to_json(session, &changed))
         }
@@ -171,7 +168,7 @@ pub(super) async fn print_outcome_in_chat(
     refuse_frozen(session, agent, &operated).await?;
     let note = |line: &str| output::print_line(&dim_line(line));
     match operated {
-        OperationOutcome::Queued => note(QUEUED),
+        OperationOutcome::Queued => note(&operated.line()),
         OperationOutcome::Done(changed) => {
             note(&changed.line)?;
             print_recalled(session, agent, operation).await
@@ -200,11 +197,10 @@ async fn print_recalled(
 
 /// Makes the failure of a refused operation, with the contexts that may have been meant.
 fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
-    let line = hints_for_shell(&not_done.line, &session.chat_flags);
-    let (message, remedy) = split_remedy(&line);
-    let failure = Failure::new("not_done", message);
-    match (not_done.offered.is_empty(), remedy) {
-        (true, Some(remedy)) => failure.with_hint(remedy),
+    let for_shell = |text: &str| hints_for_shell(text, &session.chat_flags);
+    let failure = Failure::new("not_done", for_shell(&not_done.problem()));
+    match (not_done.offered.is_empty(), &not_done.remedy) {
+        (true, Some(remedy)) => failure.with_hint(for_shell(remedy)),
         (true, None) => failure,
         (false, _) => failure
             .with_offered_contexts(not_done.offered)
@@ -212,55 +208,14 @@ fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     }
 }
 
-/// Separates the remedy from a line, which the ledger keeps as "what is wrong; what to do. Nothing has changed."
-fn split_remedy(line: &str) -> (String, Option<&str>) {
-    const UNCHANGED: &str = " Nothing has changed.";
-    let (told, unchanged) = match line.strip_suffix(UNCHANGED) {
-        Some(told) => (told, UNCHANGED),
-        None => (line, ""),
-    };
-    match told.rsplit_once("; ") {
-        // Text of a person stands between backticks, and may contain a semicolon.
-        Some((what, remedy)) if remedy.matches('`').count() % 2 == 0 => {
-            (format!("{what}.{unchanged}"), Some(remedy.trim_end_matches('.')))
-        }
-        _ => (line.to_owned(), None),
-    }
-}
-
 fn to_json(session: &Session, changed: &ContextChange) -> Json {
-    let named = |it: &ContextName| {
-        let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
-        Json::Object(Object::from(fields))
-    };
     let line = hints_for_shell(&changed.line, &session.chat_flags);
     let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
     Json::Object(Object::from([
         ("operation", Json::from(changed.operation.as_str())),
-        ("active", named(&changed.active)),
-        ("left", changed.left.as_ref().map_or(Json::Null, named)),
+        ("active", changed.active.to_json()),
+        ("left", changed.left.as_ref().map_or(Json::Null, ContextName::to_json)),
         ("chat", chat.unwrap_or_default()),
         ("line", line.into()),
     ]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_remedy_of_a_refusal_is_no_part_of_its_message() {
-        for (line, message, remedy) in [
-            ("It is clean; `x` names it.", "It is clean.", Some("`x` names it")),
-            (
-                "It is gone; recall it. Nothing has changed.",
-                "It is gone. Nothing has changed.",
-                Some("recall it"),
-            ),
-            ("Nothing fits `a; b` here.", "Nothing fits `a; b` here.", None),
-            ("There is nothing to undo.", "There is nothing to undo.", None),
-        ] {
-            assert_eq!(split_remedy(line), (message.to_owned(), remedy));
-        }
-    }
 }
