@@ -6,13 +6,11 @@
 use std::collections::HashSet;
 
 use ship_context::contexts::{
-    ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, Snapshot, SnapshotLimits,
-    find_context,
+    ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, Snapshot, find_context,
 };
 use ship_message::UiMessage;
 use ship_store::{
-    Chat, ContextId, Derived, DerivedState, Gen, Head, Position, SealedLog, SealedName, Timestamp,
-    View,
+    Chat, ContextId, Derived, DerivedState, Gen, Head, Position, SealedLog, Timestamp, View,
 };
 
 use crate::chat::{Activation, context_title, head_after_events, messages_left_behind};
@@ -138,44 +136,24 @@ impl<'a> ContextArchive<'a> {
         if messages.is_empty() {
             return Ok(());
         }
-        let snapshot = self.snapshot_of(&view, &messages, departure, Some(&log.name));
+        let (at, reason) = (departure.at, departure.reason.as_str());
+        let note = ArchiveNote { at, reason, sealed: Some(&log.name) };
+        let snapshot = self.snapshot_of(&view, &messages, note);
         self.write_down(&snapshot, (view.position, view.crc)).await?;
         self.list_older(&snapshot);
         Ok(())
     }
 
-    fn snapshot_of(
+    /// Makes the snapshot of a context with these messages, which is left as the note says.
+    pub(super) fn snapshot_of(
         &self,
         view: &View,
         messages: &[UiMessage],
-        departure: &Departure,
-        sealed: Option<&SealedName>,
+        note: ArchiveNote<'_>,
     ) -> Snapshot {
         let head = head_after_events(view);
-        let known = context_facts(&head);
-        let archived = ArchiveNote { at: departure.at, reason: &departure.reason, sealed };
-        Snapshot::of_archived(messages, known, archived, self.limits())
-    }
-
-    /// Makes the snapshot of a context that is about to be left.
-    pub(super) fn snapshot_on_leave(
-        &self,
-        view: &View,
-        messages: &[UiMessage],
-        at: Timestamp,
-        reason: &str,
-    ) -> Snapshot {
-        let departure = Departure {
-            at,
-            reason: reason.to_owned(),
-            is_dropped: false,
-            generation: view.head.generation.next(),
-        };
-        self.snapshot_of(view, messages, &departure, None)
-    }
-
-    fn limits(&self) -> SnapshotLimits {
-        self.agent.rules.contexts.snapshot
+        let limits = self.agent.rules.contexts.snapshot;
+        Snapshot::of_archived(messages, context_facts(&head), note, limits)
     }
 
     /// Writes the snapshot of the context that was just left, and lists it first. `end` is the end of its log.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::switch_text_for_user;
+use ship_context::contexts::{ArchiveNote, switch_text_for_user};
 use ship_message::json::Object;
 use ship_store::carry::PublishedBy;
 use ship_store::{
@@ -47,7 +47,8 @@ impl OperationPlan {
         // A context in which nothing was said is not archived.
         let is_kept = has_content(view, &moving.current) && !target.drops_left_context;
         let why = reason.unwrap_or(operation.name());
-        let mut snapshot = shelf.snapshot_on_leave(view, &left_behind, now, why);
+        let note = ArchiveNote { at: now, reason: why, sealed: None };
+        let mut snapshot = shelf.snapshot_of(view, &left_behind, note);
         let left = ContextName::from(&snapshot);
         let by = PublishedBy {
             operation: Some(operation.name().to_owned()),

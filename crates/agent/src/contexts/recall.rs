@@ -1,11 +1,11 @@
 //! Recall: an archived context is shown in the active one, for reference.
 
 use ship_context::contexts::{
-    RecallMode, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot, is_reference,
-    is_referenced, recall_reference, view_messages,
+    RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
+    is_reference, is_referenced, recall_reference, view_messages,
 };
 use ship_message::UiMessage;
-use ship_store::{NewMessage, View};
+use ship_store::{LedgerSeq, NewMessage, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -22,7 +22,7 @@ pub(super) fn reference(
     agent: &Engine,
     snapshot: &Snapshot,
     mode: RecallMode,
-) -> Result<ship_context::contexts::Reference, ReferenceTooLarge> {
+) -> Result<Reference, ReferenceTooLarge> {
     let rules = &agent.rules;
     let count = |text: &str| agent.token_meter.count(text);
     recall_reference(
@@ -85,6 +85,17 @@ pub(super) async fn append_reference(
     let Ok(reference) = reference(&locked.engine, snapshot, mode) else {
         return Ok(Err(OperationRefusal::new("There is no room to show it.")));
     };
+    append_message(locked, shown, reference, moving.inbox).await?;
+    Ok(Ok(()))
+}
+
+/// Appends the message of a reference.
+pub(super) async fn append_message(
+    locked: &LockedChat,
+    shown: &ReferenceSite<'_>,
+    reference: Reference,
+    inbox: Option<LedgerSeq>,
+) -> Result<(), RunError> {
     let id = format!("r_{:016x}", locked.engine.ids.next());
     let fetched = ReferenceOrigin {
         id: &id,
@@ -94,9 +105,9 @@ pub(super) async fn append_reference(
     };
     let message = reference.into_message(fetched);
     let message = message.to_json().as_object().cloned().unwrap_or_default();
-    let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
+    let entry = NewMessage { message, rev: 0, inbox };
     locked.lane.append(vec![entry.into()], shown.view.position).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Whether a message is a reference to this context in this mode.

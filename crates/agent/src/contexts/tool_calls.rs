@@ -5,18 +5,18 @@
 
 use parking_lot::Mutex;
 use ship_context::contexts::{
-    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Switch, SwitchRefusal,
-    VisibleEntries, check_switch, history_reference, switch_output, view_messages,
+    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
+    check_switch, history_reference, switch_output, view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{LedgerLine, LedgerSeq, NewMessage, StorageProblem, StorageProblemKind, View};
+use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
-use super::recall::{ReferenceSite, SHARE, append_reference};
+use super::recall::{ReferenceSite, SHARE, append_message, append_reference};
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
@@ -204,15 +204,9 @@ impl ContextToolCall<'_> {
             Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
         };
         let current = self.open_request_ids();
-        let id = format!("r_{:016x}", agent.ids.next());
-        let message = reference.into_message(ReferenceOrigin {
-            id: &id,
-            for_message: current.last().map_or("", String::as_str),
-            run_id: Some(&self.work.run_id),
-            at: agent.clock.now(),
-        });
-        let message = message.to_json().as_object().cloned().unwrap_or_default();
-        self.work.append(vec![NewMessage { message, rev: 0, inbox: None }.into()]).await?;
+        let run_id = Some(self.work.run_id.as_str());
+        let shown = ReferenceSite { view: &self.view, run_id, current: &current };
+        append_message(&self.work.locked, &shown, reference, None).await?;
         self.work.read_again().await?;
         Ok(Ok(shown_output("history", "history")))
     }
