@@ -183,6 +183,15 @@ fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have(
     });
 }
 
+/// Rotates the log without leaving anything behind.
+async fn rotate_and_keep_all(chat: &dyn Chat) {
+    let lane = chat.lane("test").await.unwrap();
+    let view = chat.log().view().await.unwrap().unwrap();
+    let pieces = vec![LogPiece::KeepFrom(view.lines[0].seq)];
+    let expected = Some(view.position.generation);
+    lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+}
+
 #[test]
 fn what_is_missing_stays_known_after_the_next_write() {
     let disk = SimDisk::new();
@@ -198,11 +207,7 @@ fn what_is_missing_stays_known_after_the_next_write() {
         assert!(are_known().await, "{:?}", chat.verify().await);
         chat.ledger().accept(entry("k4", "hi")).await.unwrap();
         assert!(are_known().await, "{:?}", chat.verify().await);
-        let lane = chat.lane("test").await.unwrap();
-        let view = chat.log().view().await.unwrap().unwrap();
-        let pieces = vec![LogPiece::KeepFrom(view.lines[0].seq)];
-        let expected = Some(view.position.generation);
-        lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+        rotate_and_keep_all(&*chat).await;
         assert!(are_known().await, "{:?}", chat.verify().await);
     });
 }
@@ -223,11 +228,7 @@ fn answers_that_a_context_lacks_stay_known_after_a_rotation() {
         let problems = chat.verify().await.unwrap();
         assert_eq!(problems.len(), 1, "{problems:?}");
         chat.acknowledge(problems).await.unwrap();
-        let lane = chat.lane("test").await.unwrap();
-        let view = chat.log().view().await.unwrap().unwrap();
-        let pieces = vec![LogPiece::KeepFrom(view.lines[0].seq)];
-        let expected = Some(view.position.generation);
-        lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+        rotate_and_keep_all(&*chat).await;
         let problems = chat.verify().await.unwrap();
         assert!(problems.len() == 1 && problems[0].known, "{problems:?}");
     });

@@ -73,8 +73,8 @@ fn a_later_revision_counts_over_one_that_cannot_be_read() {
     });
 }
 
-#[test]
-fn damage_is_told_once_however_often_the_chat_is_opened() {
+/// A chat with the messages `m1`, `m2` and `m3`, of which `m2` cannot be read.
+fn three_of_which_the_second_is_damaged() -> MemoryDisk {
     let disk = MemoryDisk::new();
     block_on(async {
         let mut begun = Begun::new(&on(&disk), "a").await;
@@ -83,6 +83,12 @@ fn damage_is_told_once_however_often_the_chat_is_opened() {
         }
     });
     damage(&disk, LIVE, "\"m2\"");
+    disk
+}
+
+#[test]
+fn damage_is_told_once_however_often_the_chat_is_opened() {
+    let disk = three_of_which_the_second_is_damaged();
     block_on(async {
         assert_eq!(opened(&disk).await.repair().await.unwrap().len(), 1);
         assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
@@ -92,14 +98,7 @@ fn damage_is_told_once_however_often_the_chat_is_opened() {
 
 #[test]
 fn damage_that_is_told_is_known_and_not_copied_again_when_its_log_is_sealed() {
-    let disk = MemoryDisk::new();
-    block_on(async {
-        let mut begun = Begun::new(&on(&disk), "a").await;
-        for id in ["m1", "m2", "m3"] {
-            begun.say(id).await;
-        }
-    });
-    damage(&disk, LIVE, "\"m2\"");
+    let disk = three_of_which_the_second_is_damaged();
     let copies = || {
         let folder = Path::new(".ship/chat/a/quarantine");
         disk.contents().keys().filter(|path| path.parent() == Some(folder)).count()

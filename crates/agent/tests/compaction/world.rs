@@ -74,32 +74,31 @@ impl World {
             ..StoreOptions::default()
         }));
         let (looks, log) = (Arc::default(), Arc::default());
-        let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
+        let agent = builder(&server, &store, &clock, &looks, &log, window, rules).build();
         Self { server, agent, store, clock, looks, log, said: AtomicUsize::new(0) }
     }
 
     /// The same chat, with a provider that takes less.
     pub(crate) fn with_window(self, takes: u64) -> Self {
         self.server.set_rules(Judge { window: Some(takes), ..Judge::default() });
-        let Self { server, store, clock, looks, log, said, .. } = self;
-        let agent = agent(&server, &store, &clock, &looks, &log, Some(takes), Rules::default());
-        Self { server, agent, store, clock, looks, log, said }
+        self.restarted(Some(takes), Rules::default())
     }
 
     /// The same chat and provider, in a new process.
     pub(crate) fn restarted(self, window: Option<u64>, rules: Rules) -> Self {
-        let Self { server, store, clock, looks, log, said, .. } = self;
-        let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
-        Self { server, agent, store, clock, looks, log, said }
+        let agent = self.builder(window, rules).build();
+        Self { agent, ..self }
     }
 
     /// The same chat and provider, with an `Agent.md`.
     pub(crate) fn with_role(self, window: Option<u64>, role: String) -> Self {
-        let Self { server, store, clock, looks, log, said, .. } = self;
-        let agent = builder(&server, &store, &clock, &looks, &log, window, Rules::default())
-            .project_source(Arc::new(Role(role)))
-            .build();
-        Self { server, agent, store, clock, looks, log, said }
+        let builder = self.builder(window, Rules::default());
+        let agent = builder.project_source(Arc::new(Role(role))).build();
+        Self { agent, ..self }
+    }
+
+    fn builder(&self, window: Option<u64>, rules: Rules) -> AgentBuilder {
+        builder(&self.server, &self.store, &self.clock, &self.looks, &self.log, window, rules)
     }
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
@@ -192,18 +191,6 @@ impl World {
     pub(crate) fn refused(&self) -> usize {
         self.server.requests().iter().filter(|request| request.refused.is_some()).count()
     }
-}
-
-fn agent(
-    server: &LlmServer,
-    store: &Arc<FileStore>,
-    clock: &ManualClock,
-    looks: &Arc<AtomicUsize>,
-    log: &Arc<Kept>,
-    window: Option<u64>,
-    rules: Rules,
-) -> Agent {
-    builder(server, store, clock, looks, log, window, rules).build()
 }
 
 fn builder(
