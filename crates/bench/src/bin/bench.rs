@@ -18,6 +18,9 @@ fn main() -> std::io::Result<ExitCode> {
         return Ok(ExitCode::from(2));
     }
     let is_wanted = |part: &str| wanted.as_deref().is_none_or(|wanted| wanted == part);
+    // Beside this program: what is measured must be a disk, and the system's folder for temporary files may be memory.
+    let program = std::env::current_exe()?;
+    let folder = program.parent().expect("a program is in a folder");
     let mut out = std::io::stdout();
     let mut report = Report::new(&mut out);
     if is_wanted("message") {
@@ -25,15 +28,13 @@ fn main() -> std::io::Result<ExitCode> {
         message::bench_growth(&mut report);
     }
     if is_wanted("store") {
-        // Below the current folder: what is measured must be a disk, and the system's folder for temporary
-        // files may be memory.
-        store::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+        store::bench(folder, &mut report)?;
     }
     if is_wanted("ship") {
-        ship::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+        ship::bench(folder, &mut report)?;
     }
     if is_wanted("large") {
-        large::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+        large::bench(folder, &mut report)?;
     }
     if is_wanted("tokens") {
         tokens::bench(&mut report);
@@ -45,7 +46,7 @@ fn main() -> std::io::Result<ExitCode> {
         compact::bench(&mut report).map_err(std::io::Error::other)?;
     }
     if is_wanted("contexts") {
-        contexts::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+        contexts::bench(folder, &mut report)?;
     }
     if is_wanted("queue") {
         queue::bench(&mut report)?;
