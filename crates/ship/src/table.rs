@@ -47,7 +47,11 @@ pub(crate) fn wrap_on_stderr(text: &str, indent: usize) -> String {
     wrap(text, indent, columns_of(std::io::stderr()))
 }
 
-fn wrap(text: &str, indent: usize, columns: usize) -> String {
+/// Breaks a text in the same way at a width that is known.
+pub(crate) fn wrap(text: &str, indent: usize, columns: usize) -> String {
+    if columns == usize::MAX {
+        return text.to_owned();
+    }
     let (mut out, mut column) = (String::new(), 0);
     for word in text.split_inclusive(' ') {
         let needs = width(&without_styles(word.trim_end()));

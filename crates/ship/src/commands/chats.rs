@@ -41,21 +41,23 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     if rows.is_empty() {
         let begin = session.chat_flags.add_to("ship chat");
         output::print_line(&format!("No chats yet. Begin one with: {begin}"))?;
+    } else {
+        // A write for each of thousands of lines would take longer than to make them.
+        output::print_line(&lines(session, &rows).join("\n"))?;
     }
-    print(session, &rows)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(session: &Session, rows: &[Object]) -> Result<(), Failure> {
-    let style = Style::of_stdout();
+/// Writes each row as a line for a person.
+fn lines(session: &Session, rows: &[Object]) -> Vec<String> {
+    let (style, columns) = (Style::of_stdout(), table::columns());
     let key = |row: &Object| output::escape_unprintable(row.str("chatKey").unwrap_or_default());
     let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
-    for row in rows {
+    let line = |row: &Object| {
         if row.has("problem") {
             let about = session.chat_flags.add_to_commands_in("cannot be read; see `ship verify`");
             let about = style.red(&about);
-            output::print_line(&format!("{}  {about}", style.bold(&table::pad(&key(row), width))))?;
-            continue;
+            return format!("{}  {about}", style.bold(&table::pad(&key(row), width)));
         }
         let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
         let mut about = match number("messageCount") {
@@ -69,9 +71,9 @@ fn print(session: &Session, rows: &[Object]) -> Result<(), Failure> {
             about.push_str(&format!(", {}", output::format_time(updated)));
         }
         let key = style.bold(&table::pad(&key(row), width));
-        output::print_line(&table::wrap_text(&format!("{key}  {}", style.dim(&about)), 4))?;
-    }
-    Ok(())
+        table::wrap(&format!("{key}  {}", style.dim(&about)), 4, columns)
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Makes the row of a chat that cannot be read: its key and the problem.
