@@ -150,7 +150,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
 }
 
-/// The store's own fields of a line and its id, without the rest of the body.
+/// The store's own fields of a line and its names, without the rest of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct LineOutline<'a> {
     pub(crate) seq: u64,
@@ -162,7 +162,10 @@ pub(crate) struct LineOutline<'a> {
     pub(crate) inbox: Option<u64>,
     #[serde(default, deserialize_with = "present")]
     pub(crate) batch: Option<(u64, u64)>,
-    pub(crate) id: &'a str,
+    /// The id of a message or an event.
+    pub(crate) id: Option<&'a str>,
+    /// The key of an entry of the ledger.
+    pub(crate) key: Option<&'a str>,
     #[serde(skip)]
     pub(crate) crc: u32,
 }
@@ -185,8 +188,7 @@ pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let crc = checksum(bytes)?;
     let line: LineOutline<'_> = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     let is_in_batch = line.batch.is_none_or(|(first, last)| (first..=last).contains(&line.seq));
-    (line.rev.is_none() && is_in_batch && !line.id.is_empty())
-        .then_some(LineOutline { crc, ..line })
+    (line.rev.is_none() && is_in_batch).then_some(LineOutline { crc, ..line })
 }
 
 /// Reads the outline from the first fields of a line alone, where this program writes them. Returns `None` if they are
@@ -214,8 +216,9 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let id = rest.strip_prefix(b",\"id\":\"")?;
     let id = std::str::from_utf8(&id[..memchr::memchr2(b'"', b'\\', id)?]).ok()?;
     let is_whole = rest.get(b",\"id\":\"".len() + id.len()) == Some(&b'"');
-    let line = LineOutline { seq, kind, rev: None, inbox, batch, id, crc };
-    (is_whole && !id.is_empty()).then_some(line)
+    let (id, key) = (Some(id).filter(|id| !id.is_empty()), None);
+    let line = LineOutline { seq, kind, rev: None, inbox, batch, id, key, crc };
+    (is_whole && id.is_some()).then_some(line)
 }
 
 fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -240,10 +243,12 @@ fn read_range(batch: &Json) -> Option<(u64, u64)> {
 fn checksum(line: &[u8]) -> Option<u32> {
     let (content, field) = line.split_at_checked(line.len().checked_sub(CRC_LEN)?)?;
     let digits = field.strip_prefix(CRC_FIELD)?.strip_suffix(b"\"}")?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    let crc = u32::from_str_radix(digits, 16).ok()?;
     // Only one spelling is accepted; otherwise a flipped bit in the case of a hex digit would go unnoticed.
-    (digits == format!("{crc:08x}") && crc == crc32c::crc32c(content)).then_some(crc)
+    if !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    let crc = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (crc == crc32c::crc32c(content)).then_some(crc)
 }
 
 /// Reads the line at the start of `bytes` and returns its length with it; `None` if `bytes` do not
@@ -334,6 +339,7 @@ mod tests {
             UnnumberedLine::new(LineKind::Message, Object::from([("id", "a\"b")])),
             UnnumberedLine::new(LineKind::Message, Object::from([("id", "")])),
             UnnumberedLine::new(LineKind::Message, Object::from([("role", "user"), ("id", "m")])),
+            UnnumberedLine::new(LineKind::Message, Object::from([("key", "k7"), ("text", "hi")])),
         ];
         let told = drafts.iter().map(|draft| {
             let bytes = written(draft, 7, Some((7, 8)));
@@ -341,17 +347,17 @@ mod tests {
             let outline = outline(&bytes)?;
             assert_eq!((outline.seq, outline.kind), (line.seq, line.kind));
             assert_eq!((outline.inbox, outline.batch), (line.inbox, line.batch));
-            assert_eq!(line.body.str("id"), Some(outline.id));
+            assert_eq!((outline.id, outline.key), (line.body.str("id"), line.body.str("key")));
             let mut wrong = bytes.clone();
             wrong[40] ^= 1;
             assert_eq!(super::outline(&wrong), None);
             assert_eq!(super::quick_outline(&wrong), None);
-            let is_usual = line.body.keys().next() == Some("id");
+            let is_usual = line.body.keys().next() == Some("id") && outline.id != Some("");
             assert_eq!(super::quick_outline(&bytes), is_usual.then_some(outline));
             Some(())
         });
         let told: Vec<bool> = told.map(|told| told.is_some()).collect();
-        assert_eq!(told, [true, true, false, true, false, false, true]);
+        assert_eq!(told, [true, true, false, true, false, true, true, true]);
     }
 
     proptest! {

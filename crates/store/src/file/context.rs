@@ -56,8 +56,6 @@ impl ContextFold {
 }
 
 impl Fold for ContextFold {
-    const READS_OUTLINES: bool = true;
-
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.crc = line.crc;
         self.inbox = self.inbox.max(line.inbox);
@@ -76,7 +74,8 @@ impl Fold for ContextFold {
     fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span) {
         self.crc = message.crc;
         self.inbox = self.inbox.max(message.inbox);
-        self.set_place(message.id, LinePosition { seq: message.seq, rev: 0, span });
+        let id = message.id.unwrap_or_default();
+        self.set_place(id, LinePosition { seq: message.seq, rev: 0, span });
     }
 
     fn loss(&self, given: u64) -> Option<String> {

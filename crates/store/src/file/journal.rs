@@ -8,7 +8,7 @@ use super::log::{Fold, LogFile, Span};
 use super::prepared_line::{self, PrepareError};
 use super::right::HeldRight;
 use super::store_env::Env;
-use crate::line::{LineKind, RawLine, UnnumberedLine};
+use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
@@ -21,6 +21,8 @@ pub(crate) struct Nothing;
 
 impl Fold for Nothing {
     fn apply(&mut self, _line: &RawLine, _span: Span) {}
+
+    fn apply_outline(&mut self, _message: &LineOutline<'_>, _span: Span) {}
 }
 
 /// A log of plain objects below a head.

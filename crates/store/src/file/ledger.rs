@@ -16,7 +16,7 @@ use super::log_reading::first_line;
 use super::prepared_line::{self, PrepareError};
 use super::recent_lines::{Recent, Start};
 use super::store_env::Env;
-use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerEntry, LedgerSeq,
@@ -79,6 +79,13 @@ impl Fold for LedgerFold {
             (None, Some("head")) => self.apply_head(line),
             (None, Some("delivery")) => self.apply_delivery(&line.body, line, ""),
             (None, _) => {}
+        }
+    }
+
+    fn apply_outline(&mut self, entry: &LineOutline<'_>, span: Span) {
+        self.recent.push(entry.seq, span.offset);
+        if let Some(key) = entry.key {
+            self.keys.add(key_digest(key), span);
         }
     }
 }

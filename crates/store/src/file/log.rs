@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::log_reading::{check_head, scan_problems};
-use super::outlines::read_outlines;
+use super::outlines::{OutlinedLine, read_outlines};
 use super::quarantine;
 use super::right::HeldRight;
 use super::store_env::{Env, read_from, write_all};
 use crate::disk::{DiskFile, FileLook, OpenMode};
-use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
+use crate::line::{LineOutline, RawLine, UnnumberedLine, decode};
 use crate::scan::{LineNumbers, LogScan, scan_after};
 use crate::{StorageError, StorageProblem, StorageProblemKind};
 use parking_lot::{Mutex, MutexGuard};
@@ -35,14 +35,11 @@ const ENDING_LEN: usize = 64;
 
 /// The state that the owner of a log keeps in memory.
 pub(crate) trait Fold: Default + Send {
-    /// Whether the fold needs no more of a message than its outline.
-    const READS_OUTLINES: bool = false;
-
     /// Applies a line that is in the log.
     fn apply(&mut self, line: &RawLine, span: Span);
 
     /// Applies a message of which only the outline was read.
-    fn apply_outline(&mut self, _message: &LineOutline<'_>, _span: Span) {}
+    fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span);
 
     /// Says what is missing from a log in which numbers up to `given` were given.
     fn loss(&self, _given: u64) -> Option<String> {
@@ -236,6 +233,20 @@ impl<F: Fold> Writing<'_, F> {
             return Ok(());
         }
         let from = self.read_whole_blocks(from, look)?;
+        if self.tail().is_none() || from < look.len {
+            self.read_rest(from, look)?;
+        }
+        match self.tail().and_then(|known| known.fold.loss(known.given)) {
+            Some(what) => {
+                self.state.tail = None;
+                Err(self.damaged_error(&what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the rest of a log, which may be damaged or torn, and repairs its end.
+    fn read_rest(&mut self, from: u64, look: FileLook) -> Result<(), StorageError> {
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let bytes = read_from(file, from, look.len).map_err(self.log.io_error("read"))?;
         let behind = self.tail().map(LogTail::numbers);
@@ -248,28 +259,26 @@ impl<F: Fold> Writing<'_, F> {
         good.truncate(scan.good_len);
         self.end_last_line(&mut good)?;
         self.adopt_lines(scan, &good, look, from);
-        match self.tail().and_then(|known| known.fold.loss(known.given)) {
-            Some(what) => {
-                self.state.tail = None;
-                Err(self.damaged_error(&what))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Reads a long log block by block as long as it is whole, so that it is never in memory at once. Returns where
+    /// Reads a log block by block as long as it is whole, so that a long one is never in memory at once. Returns where
     /// the rest begins: damaged or torn bytes are judged together with everything after them.
     fn read_whole_blocks(&mut self, mut from: u64, look: FileLook) -> Result<u64, StorageError> {
-        while look.len - from > BLOCK_BYTES {
+        while from < look.len {
             let file = self.file.as_ref().expect("a file that was looked at is open");
-            let mut bytes =
-                read_from(&**file, from, from + BLOCK_BYTES).map_err(self.log.io_error("read"))?;
-            let lines_len = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            let end = look.len.min(from + BLOCK_BYTES);
+            let mut bytes = read_from(&**file, from, end).map_err(self.log.io_error("read"))?;
+            let lines_len = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
             bytes.truncate(lines_len);
-            let outlined = self.read_outlines(&bytes, from);
-            if outlined > 0 {
-                from += outlined;
+            let head_len = self.read_head(&bytes, look)?;
+            let read = head_len + self.read_outlines(&bytes[head_len..], from + head_len as u64);
+            from += read as u64;
+            if read > 0 {
                 continue;
+            }
+            if end == look.len {
+                break;
             }
             let behind = self.tail().map(LogTail::numbers);
             let scan = scan_after(&bytes, behind);
@@ -287,28 +296,39 @@ impl<F: Fold> Writing<'_, F> {
         Ok(from)
     }
 
+    /// Reads the first line of a log of which nothing is known yet, so that outlines suffice for the lines after it.
+    /// Returns its length; 0 if it is unusual and must be judged with those lines.
+    fn read_head(&mut self, bytes: &[u8], look: FileLook) -> Result<usize, StorageError> {
+        let end = memchr::memchr(b'\n', bytes).filter(|_| self.tail().is_none());
+        let Some(len) = end.map(|at| at + 1) else { return Ok(0) };
+        let scan = scan_after(&bytes[..len], None);
+        if scan.lines.is_empty() || !scan.is_whole(&bytes[..len]) {
+            return Ok(0);
+        }
+        check_head(&self.log.path, &scan)?;
+        self.adopt_lines(scan, &bytes[..len], look, 0);
+        Ok(len)
+    }
+
     /// Reads the lines of a block without parsing the messages, as far as that suffices. Returns the length of what
     /// was read.
-    fn read_outlines(&mut self, bytes: &[u8], from: u64) -> u64 {
+    fn read_outlines(&mut self, bytes: &[u8], from: u64) -> usize {
         let known = self.state.tail.as_mut().filter(|known| known.last_seq == known.given);
-        let Some(known) = known.filter(|_| F::READS_OUTLINES) else { return 0 };
+        let Some(known) = known else { return 0 };
         let found = read_outlines(bytes, known.last_seq);
         for (line, span) in &found.lines {
             let place = Span { offset: from + span.offset, len: span.len };
-            let start = span.offset as usize;
-            match line.kind {
-                LineKind::Message => known.fold.apply_outline(line, place),
-                LineKind::Event => {
-                    let whole = decode(&bytes[start..start + span.len as usize]);
-                    known.fold.apply(&whole.expect("an event that was read before"), place);
-                }
+            match line {
+                OutlinedLine::Message(line) => known.fold.apply_outline(line, place),
+                OutlinedLine::Event(line) => known.fold.apply(line, place),
             }
-            (known.last_seq, known.given) = (line.seq, line.seq);
         }
+        known.last_seq += found.lines.len() as u64;
+        known.given = known.last_seq;
         known.len = from;
         known.extend(&bytes[..found.len]);
         known.synced &= found.lines.is_empty();
-        found.len as u64
+        found.len
     }
 
     /// Adds a newline to the last line if it has lost its own, so that the next line begins on a new one.

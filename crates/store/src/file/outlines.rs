@@ -1,12 +1,18 @@
 //! Reads a stretch of a log by the outlines of its lines, as long as nothing in it is unusual.
 
 use super::log::Span;
-use crate::line::{LineKind, LineOutline, decode, outline};
+use crate::line::{LineKind, LineOutline, RawLine, decode, outline};
+
+/// A line of which no more was read than its kind needs.
+pub(crate) enum OutlinedLine<'a> {
+    Message(LineOutline<'a>),
+    Event(RawLine),
+}
 
 /// Whole batches of lines at the start of a stretch of bytes.
 pub(crate) struct OutlinedLines<'a> {
     /// The lines and their places in the stretch.
-    pub(crate) lines: Vec<(LineOutline<'a>, Span)>,
+    pub(crate) lines: Vec<(OutlinedLine<'a>, Span)>,
     /// The number of bytes that they take with their newlines.
     pub(crate) len: usize,
 }
@@ -14,19 +20,23 @@ pub(crate) struct OutlinedLines<'a> {
 /// Reads lines with the numbers after `last`. Ends before a line that is damaged, a revision or out of order, which
 /// only a scan can judge, and before a batch that is not complete.
 pub(crate) fn read_outlines(bytes: &[u8], last: u64) -> OutlinedLines<'_> {
-    let mut lines: Vec<(LineOutline<'_>, Span)> = Vec::new();
+    let mut lines = Vec::new();
     let (mut whole, mut len) = (0, 0);
     let (mut at, mut open) = (0, None);
     while let Some(line_len) = memchr::memchr(b'\n', &bytes[at..]) {
         let line = &bytes[at..at + line_len];
         let seq = last + 1 + lines.len() as u64;
         let Some(found) = outline(line).filter(|found| is_next(found, seq, open)) else { break };
-        if found.kind == LineKind::Event && decode(line).is_none() {
-            break;
-        }
-        lines.push((found, Span { offset: at as u64, len: line_len as u64 }));
-        at += line_len + 1;
         open = found.batch.filter(|(_, end)| *end > seq);
+        let read = match found.kind {
+            LineKind::Message => OutlinedLine::Message(found),
+            LineKind::Event => match decode(line) {
+                Some(event) => OutlinedLine::Event(event),
+                None => break,
+            },
+        };
+        lines.push((read, Span { offset: at as u64, len: line_len as u64 }));
+        at += line_len + 1;
         if open.is_none() {
             (whole, len) = (lines.len(), at);
         }
@@ -82,7 +92,13 @@ mod tests {
             }
             let (outlined, scanned) = (read_outlines(&bytes, 0), scan(&bytes[..], Some(1)));
             prop_assert!(outlined.len <= scanned.good_len);
-            let told = |(line, span): &(LineOutline<'_>, Span)| (line.seq, line.batch, span.offset, span.len);
+            let told = |(line, span): &(OutlinedLine<'_>, Span)| {
+                let (seq, batch) = match line {
+                    OutlinedLine::Message(line) => (line.seq, line.batch),
+                    OutlinedLine::Event(line) => (line.seq, line.batch),
+                };
+                (seq, batch, span.offset, span.len)
+            };
             let wanted = scanned.lines.iter().map(|found| {
                 (found.line.seq, found.line.batch, found.offset as u64, found.len as u64)
             });

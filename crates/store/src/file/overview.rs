@@ -56,7 +56,7 @@ impl Log {
         let (mut messages, mut last) = (0, None);
         for bytes in lines {
             let line = quick_outline(bytes).filter(|line| line.seq == seq + 1)?;
-            if !ids.insert(line.id) {
+            if !ids.insert(line.id?) {
                 return None;
             }
             (seq, batch, inbox) = (line.seq, line.batch, inbox.max(line.inbox));
