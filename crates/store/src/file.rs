@@ -14,7 +14,6 @@ mod copied_lines;
 mod holder;
 mod inbox_cursor;
 mod journal;
-mod key_index;
 mod ledger;
 mod ledger_keys;
 mod ledger_reader;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Array, Json, Object};
 
-use super::key_index::KeyIndex;
 use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
@@ -61,8 +60,8 @@ pub(crate) struct LedgerFold {
     /// The number of sealed ledgers before this one, and the time at which the last was sealed.
     archives: u64,
     began: Option<Timestamp>,
-    /// The place of the line of each key.
-    keys: KeyIndex,
+    /// The digest and the place of each key. They need no order: a ledger is sealed before there are many.
+    keys: Vec<(u64, Span)>,
     /// The deliveries that are not done.
     pub(super) open: OpenDeliveries,
     /// The places of the last lines.
@@ -75,7 +74,7 @@ impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.recent.push(line.seq, span.offset);
         match (entry_key(line), line.event()) {
-            (Some(key), _) => self.keys.add(key_digest(key), span),
+            (Some(key), _) => self.keys.push((key_digest(key), span)),
             (None, Some("head")) => self.apply_head(line),
             (None, Some("delivery")) => self.apply_delivery(&line.body, line, ""),
             (None, _) => {}
@@ -85,7 +84,7 @@ impl Fold for LedgerFold {
     fn apply_outline(&mut self, entry: &LineOutline<'_>, span: Span) {
         self.recent.push(entry.seq, span.offset);
         if let Some(key) = entry.key {
-            self.keys.add(key_digest(key), span);
+            self.keys.push((key_digest(key), span));
         }
     }
 }
@@ -100,7 +99,8 @@ pub(crate) fn start_after(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) -
 impl LedgerFold {
     /// Returns the places of the lines that may have a key with this digest.
     pub(crate) fn spans_of(&self, digest: u64) -> Vec<Span> {
-        self.keys.spans_of(digest)
+        let same = self.keys.iter().filter(|(known, _)| *known == digest);
+        same.map(|(_, span)| *span).collect()
     }
 
     fn apply_head(&mut self, head: &RawLine) {
@@ -274,7 +274,7 @@ impl Adding<'_, '_> {
     fn find_key(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(known) = self.writing.tail() else { return Ok(None) };
         // Different keys may have the same digest, so the key in the line decides.
-        for span in known.fold.keys.spans_of(key_digest(key)) {
+        for span in known.fold.spans_of(key_digest(key)) {
             let line = decode(&self.writing.read(span)?);
             if let Some(line) = line.filter(|line| entry_key(line) == Some(key)) {
                 return Ok(Some(LedgerSeq::new(line.seq)));
@@ -339,7 +339,8 @@ impl Adding<'_, '_> {
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
-        let keys = Keys::new(number, now, known.keys.pairs());
+        let pairs = known.keys.iter().map(|(digest, span)| (*digest, span.offset)).collect();
+        let keys = Keys::new(number, now, pairs);
         let open = known.open.clone();
         let mut sealed = known.sealed.clone().unwrap_or_default();
         let path = ledger_path(self.folder, number);

@@ -16,7 +16,11 @@ use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
 
 const MAGIC: &[u8; 8] = b"SHIPKEY1";
+
+/// The length of a digest and an offset, of the checksum at the end, and of what stands before the first digest.
 const PAIR: usize = 16;
+const CRC: usize = 4;
+const PAIRS_FROM: usize = MAGIC.len() + 8;
 
 /// Returns the first eight bytes of a key's digest.
 pub(crate) fn key_digest(key: &str) -> u64 {
@@ -29,14 +33,23 @@ pub(crate) fn key_digest(key: &str) -> u64 {
 pub(crate) struct Keys {
     pub(crate) number: u64,
     pub(crate) sealed_at: Timestamp,
-    /// The digest and the offset of each key, sorted.
-    pairs: Vec<(u64, u64)>,
+    /// The bytes of the key file. They are searched as they are, since a foreign ledger may have a million keys.
+    file: Vec<u8>,
 }
 
 impl Keys {
+    /// Makes the keys of a ledger from the digest and the offset of each.
     pub(crate) fn new(number: u64, sealed_at: Timestamp, mut pairs: Vec<(u64, u64)>) -> Self {
         pairs.sort_unstable();
-        Self { number, sealed_at, pairs }
+        let mut file = Vec::with_capacity(PAIRS_FROM + pairs.len() * PAIR + CRC);
+        file.extend(MAGIC);
+        file.extend(sealed_at.millis().to_le_bytes());
+        for (digest, offset) in pairs {
+            file.extend(digest.to_le_bytes());
+            file.extend(offset.to_le_bytes());
+        }
+        file.extend(crc32c::crc32c(&file).to_le_bytes());
+        Self { number, sealed_at, file }
     }
 
     /// Finds the entry of a key.
@@ -69,22 +82,15 @@ impl Keys {
     /// Returns the offsets of the lines that may have a key.
     fn offsets(&self, key: &str) -> impl Iterator<Item = u64> {
         let wanted = key_digest(key);
-        let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
-        let same = self.pairs[from..].iter().take_while(move |(digest, _)| *digest == wanted);
-        same.map(|&(_, offset)| offset)
+        let (pairs, _) = self.file[PAIRS_FROM..self.file.len() - CRC].as_chunks::<PAIR>();
+        let from = pairs.partition_point(|pair| read_pair(pair).0 < wanted);
+        let same = pairs[from..].iter().map(read_pair).take_while(move |pair| pair.0 == wanted);
+        same.map(|(_, offset)| offset)
     }
 
     /// Writes the keys beside their ledger.
     pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
-        let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + self.pairs.len() * PAIR + 4);
-        bytes.extend(MAGIC);
-        bytes.extend(self.sealed_at.millis().to_le_bytes());
-        for (digest, offset) in &self.pairs {
-            bytes.extend(digest.to_le_bytes());
-            bytes.extend(offset.to_le_bytes());
-        }
-        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
-        env.replace(&keys_path(folder, self.number), &bytes)
+        env.replace(&keys_path(folder, self.number), &self.file)
     }
 
     /// Reads the keys of a ledger, if necessary from the ledger itself. Returns `None` if there is no ledger.
@@ -95,7 +101,7 @@ impl Keys {
         sealed_at: Timestamp,
     ) -> Result<Option<Self>, StorageError> {
         if let Some((_, bytes)) = env.read(&keys_path(folder, number))?
-            && let Some(keys) = Self::parse(number, &bytes)
+            && let Some(keys) = Self::parse(number, bytes)
         {
             return Ok(Some(keys));
         }
@@ -109,21 +115,27 @@ impl Keys {
 
     /// Whether these are the bytes of a valid key file.
     pub(crate) fn is_whole(bytes: &[u8]) -> bool {
-        Self::parse(0, bytes).is_some()
+        sealed_at(bytes).is_some()
     }
 
-    fn parse(number: u64, bytes: &[u8]) -> Option<Self> {
-        let (content, crc) = bytes.split_last_chunk::<4>()?;
-        let rest = content.strip_prefix(MAGIC)?;
-        let (sealed_at, pairs) = rest.split_first_chunk::<8>()?;
-        let whole =
-            u32::from_le_bytes(*crc) == crc32c::crc32c(content) && pairs.len().is_multiple_of(PAIR);
-        let number_at = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        let pairs = pairs.chunks_exact(PAIR);
-        let pairs = pairs.map(|pair| (number_at(&pair[..8]), number_at(&pair[8..])));
-        let sealed_at = Timestamp::from_millis(i64::from_le_bytes(*sealed_at));
-        whole.then(|| Self { number, sealed_at, pairs: pairs.collect() })
+    fn parse(number: u64, file: Vec<u8>) -> Option<Self> {
+        Some(Self { number, sealed_at: sealed_at(&file)?, file })
     }
+}
+
+/// Returns the time in a key file if the file is valid.
+fn sealed_at(file: &[u8]) -> Option<Timestamp> {
+    let (content, crc) = file.split_last_chunk::<CRC>()?;
+    let (at, pairs) = content.strip_prefix(MAGIC)?.split_first_chunk()?;
+    let is_whole = u32::from_le_bytes(*crc) == crc32c::crc32c(content);
+    (is_whole && pairs.len().is_multiple_of(PAIR))
+        .then(|| Timestamp::from_millis(i64::from_le_bytes(*at)))
+}
+
+/// Reads the digest of a key and the offset of its line.
+fn read_pair(pair: &[u8; PAIR]) -> (u64, u64) {
+    let number = |from: usize| u64::from_le_bytes(std::array::from_fn(|at| pair[from + at]));
+    (number(0), number(8))
 }
 
 /// Returns the key of an entry; `None` if the line is not an entry.
