@@ -22,7 +22,6 @@ use ship_store::{
 };
 
 use crate::chat::{MessageIds, loaded_skills};
-use crate::inbound::millis_json;
 
 /// Runs `work` on a blocking thread, to its end even if the caller stops waiting.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -306,7 +305,7 @@ fn with_time(message: &UiMessage) -> UiMessage {
     let metadata = message.metadata().and_then(Json::as_object).cloned();
     if let Some(said) = said {
         let mut metadata = metadata.unwrap_or_default();
-        metadata.set("ts", millis_json(said));
+        metadata.set("ts", said.to_json());
         message.set_metadata(metadata.into());
     }
     message

@@ -89,7 +89,7 @@ impl Inbound {
 
     /// Returns the ledger entry of the message.
     pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
-        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis_json(now))]);
+        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", now.to_json())]);
         entry.set("role", "user");
         entry.set("text", self.text);
         entry.set("chatKey", chat.as_str());
@@ -108,11 +108,6 @@ impl Inbound {
         }
         LedgerEntry { key: self.key, entry }
     }
-}
-
-/// Writes a time in milliseconds, as JSON has it.
-pub(crate) fn millis_json(now: Timestamp) -> Json {
-    Json::Number(now.millis() as f64)
 }
 
 /// Returns the message that a ledger entry becomes in the context.

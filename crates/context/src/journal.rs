@@ -95,8 +95,7 @@ impl RunStart {
             ("requestId", &self.request_id),
         ]);
         object.set_or_remove("inbox", self.inbox.map(|seq| Json::from(seq.get())));
-        object
-            .set_or_remove("ts", self.started_at.map(|moment| Json::from(moment.millis() as f64)));
+        object.set_or_remove("ts", self.started_at.map(Timestamp::to_json));
         object.set("blocks", self.blocks.clone());
         object.set_or_remove("earlier", self.earlier.to_json());
         object.set_or_remove("switched", self.switching_call.as_deref().map(Json::from));
@@ -111,7 +110,7 @@ impl RunStart {
             message_id: object.str("messageId")?.to_owned(),
             request_id: object.str("requestId")?.to_owned(),
             inbox: object.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
-            started_at: line_timestamp(object),
+            started_at: object.get("ts").and_then(Timestamp::from_json),
             blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
             earlier: object.get("earlier").map(SettledWork::from_json).unwrap_or_default(),
             switching_call: object.str("switched").map(str::to_owned),
@@ -122,12 +121,6 @@ impl RunStart {
 
 /// The field of a line with the time that the run had worked, in milliseconds.
 const WORKED: &str = "workedMs";
-
-/// Returns the time in a line.
-fn line_timestamp(object: &Object) -> Option<Timestamp> {
-    let millis = object.get("ts").and_then(Json::as_number)?;
-    Some(Timestamp::from_millis(millis as i64))
-}
 
 impl JournalLine {
     /// Returns the line with the time that the run has worked by now.

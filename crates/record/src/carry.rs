@@ -90,14 +90,14 @@ impl Carry {
     /// Returns when the context began, and by which operation.
     pub fn beginning(&self) -> Beginning {
         let text = |key| self.field(BEGAN, key).and_then(Json::as_str).map(str::to_owned);
-        Beginning { by: text("by"), at: self.field(BEGAN, "ts").and_then(time) }
+        Beginning { by: text("by"), at: self.field(BEGAN, "ts").and_then(Timestamp::from_json) }
     }
 
     /// Notes the beginning of the context.
     pub fn set_beginning(&mut self, beginning: &Beginning) {
         let mut object = Object::new();
         object.set_or_remove("by", beginning.by.as_deref().map(Json::from));
-        object.set_or_remove("ts", beginning.at.map(millis));
+        object.set_or_remove("ts", beginning.at.map(Timestamp::to_json));
         self.0.set(BEGAN, object);
     }
 
@@ -118,7 +118,7 @@ impl Carry {
         Some(PublishedBy {
             operation: text("op").map(str::to_owned),
             generation: self.field(OPERATION, "gen").and_then(Json::as_u64).map(Gen::new),
-            at: self.field(OPERATION, "ts").and_then(time),
+            at: self.field(OPERATION, "ts").and_then(Timestamp::from_json),
             reason: text("reason").map(str::to_owned),
             drops_left: self.field(OPERATION, "drops").and_then(Json::as_bool).unwrap_or_default(),
             messages: self.field(OPERATION, "messages").and_then(Json::as_u64),
@@ -131,7 +131,7 @@ impl Carry {
         let mut object = Object::new();
         object.set_or_remove("op", by.operation.as_deref().map(Json::from));
         object.set_or_remove("gen", by.generation.map(|generation| generation.get().into()));
-        object.set_or_remove("ts", by.at.map(millis));
+        object.set_or_remove("ts", by.at.map(Timestamp::to_json));
         object.set_or_remove("reason", by.reason.as_deref().map(Json::from));
         object.set_or_remove("drops", by.drops_left.then(|| Json::from(true)));
         object.set_or_remove("messages", by.messages.map(Json::from));
@@ -257,14 +257,6 @@ impl CompactionData {
             Self::Undo => "undo",
         }
     }
-}
-
-fn time(json: &Json) -> Option<Timestamp> {
-    json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
-}
-
-fn millis(time: Timestamp) -> Json {
-    Json::Number(time.millis() as f64)
 }
 
 /// Reads the value of [`ENTERED`].

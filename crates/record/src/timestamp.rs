@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ship_message::json::Json;
+
 /// A point in time: milliseconds since 1970, written as ISO 8601 with a `Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
@@ -15,6 +17,16 @@ impl Timestamp {
     /// Returns the milliseconds since 1970.
     pub const fn millis(self) -> i64 {
         self.0
+    }
+
+    /// Returns the milliseconds as a JSON number, the form in messages and their metadata.
+    pub fn to_json(self) -> Json {
+        Json::Number(self.0 as f64)
+    }
+
+    /// Reads the form that [`Timestamp::to_json`] writes.
+    pub fn from_json(json: &Json) -> Option<Self> {
+        json.as_number().map(|millis| Self(millis as i64))
     }
 
     /// Returns the day as eight digits, `20260205`.

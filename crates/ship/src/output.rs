@@ -4,6 +4,7 @@ use std::io::Write;
 
 use ship_agent::ContextName;
 use ship_message::json::{Json, Object};
+use ship_store::Timestamp;
 
 use crate::failure::{Failure, Wrong};
 use crate::style::Style;
@@ -82,14 +83,14 @@ fn print_failure_text(failure: &Failure) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Formats a time in milliseconds for people, in local time: `2026-02-05 09:30:00 CET`.
-pub(crate) fn format_time(millis: f64) -> String {
-    format_local_time(millis, "%Y-%m-%d %H:%M:%S %Z")
+/// Formats a time for people, in local time: `2026-02-05 09:30:00 CET`.
+pub(crate) fn format_time(time: Timestamp) -> String {
+    format_local_time(time, "%Y-%m-%d %H:%M:%S %Z")
 }
 
 /// Formats a time in the reader's time zone; in UTC where none is known.
-pub(crate) fn format_local_time(millis: f64, format: &str) -> String {
-    let Ok(time) = jiff::Timestamp::from_millisecond(millis as i64) else { return "?".to_owned() };
+pub(crate) fn format_local_time(time: Timestamp, format: &str) -> String {
+    let Ok(time) = jiff::Timestamp::from_millisecond(time.millis()) else { return "?".to_owned() };
     let zone = jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC);
     time.to_zoned(zone).strftime(format).to_string()
 }

@@ -6,8 +6,6 @@ use ship_message::json::{Json, Object};
 use ship_store::carry::CompactionData;
 use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 
-use crate::inbound::millis_json;
-
 /// The event of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
@@ -44,12 +42,11 @@ impl CompactionState {
         let carry = &view.head.carry;
         let state = carry.compaction(CompactionData::State);
         let field = |key: &str| state.and_then(|state| state.get(key));
-        let cool_until = field("coolUntil").and_then(Json::as_number);
         Self {
             pruned: pruned_outputs(view),
             tokens: carry.tokens(),
             failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
-            cool_until: cool_until.map(|millis| Timestamp::from_millis(millis as i64)),
+            cool_until: field("coolUntil").and_then(Timestamp::from_json),
             is_raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
             warned_settings: warned_by_event(view)
                 .or_else(|| field(WARNED)?.as_str())
@@ -59,7 +56,7 @@ impl CompactionState {
 
     pub(crate) fn write_to(&self, head: &mut Head, loaded: &[String]) {
         let mut state = Object::from([("failures", Json::from(self.failures))]);
-        state.set_or_remove("coolUntil", self.cool_until.map(millis_json));
+        state.set_or_remove("coolUntil", self.cool_until.map(Timestamp::to_json));
         state.set_or_remove("raised", self.is_raised.then(|| Json::from(true)));
         state.set_or_remove(WARNED, self.warned_settings.as_deref().map(Json::from));
         head.carry.set_compaction(CompactionData::State, Some(state.into()));

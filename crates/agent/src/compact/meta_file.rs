@@ -13,7 +13,6 @@ use ship_store::{
 use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, sealed_by, view_messages};
 use crate::engine::{ActiveRun, Agent, Engine, SummaryDraft};
 use crate::error::RunError;
-use crate::inbound::millis_json;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The version that this program writes.
@@ -78,7 +77,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     ]);
     let mut value = Object::from([
         ("v", Json::from(VERSION)),
-        ("ts", millis_json(agent.clock.now())),
+        ("ts", agent.clock.now().to_json()),
         ("contextId", view.head.context.as_str().into()),
         ("sizes", sizes.into()),
         ("tokens", Object::from([("messages", tokens)]).into()),
@@ -97,7 +96,7 @@ fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiM
     let of_event = |key: &str| event.data.get(key).cloned();
     let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
     let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
-    let mut cursor = Object::from([("ts", millis_json(event.ts))]);
+    let mut cursor = Object::from([("ts", event.ts.to_json())]);
     cursor.set("sealed", sealed.map_or(Json::Null, |name| name.as_str().into()));
     for key in ["fromId", "toId", "count"] {
         cursor.set_or_remove(key, of_range(key));

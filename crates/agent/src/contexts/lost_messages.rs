@@ -18,7 +18,7 @@ use ship_store::{
 use super::operate::OperationInProgress;
 use crate::chat::{FROM_SNAPSHOT, LEDGER_PAGE, is_message, promoted_messages};
 use crate::error::RunError;
-use crate::inbound::{millis_json, promoted_metadata};
+use crate::inbound::promoted_metadata;
 
 /// So many equal characters at the beginning, said at the same time, are the same message.
 const BEGINNING_CHARS: usize = 200;
@@ -235,7 +235,7 @@ impl OperationInProgress<'_> {
         let chat = self.locked.chat.key();
         message.set_metadata(Json::Object(Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis_json(told.ts)),
+            ("ts", told.ts.to_json()),
             ("chatKey", chat.as_str().into()),
             ("kind", "normal".into()),
             ("source", FROM_SNAPSHOT.into()),
@@ -262,7 +262,7 @@ fn message_of(line: &Arc<ContextLine>) -> Option<&UiMessage> {
 
 /// Gives a message the time at which it was written, instead of that of its ledger entry.
 fn with_time(mut message: UiMessage, ts: Timestamp) -> UiMessage {
-    set_metadata_field(&mut message, "ts", millis_json(ts));
+    set_metadata_field(&mut message, "ts", ts.to_json());
     message
 }
 

@@ -9,7 +9,6 @@ use crate::context_operation::{ContextOperation, OperationOutcome};
 use crate::engine::LockedChat;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
-use crate::inbound::millis_json;
 use crate::inbox::outcome_key;
 
 /// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
@@ -38,7 +37,7 @@ pub(crate) async fn announce_outcome(
     let chat = locked.chat.key();
     let mut told = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis_json(locked.engine.clock.now())),
+        ("ts", locked.engine.clock.now().to_json()),
         ("role", "assistant".into()),
         ("text", line.as_str().into()),
         ("chatKey", chat.as_str().into()),

@@ -16,7 +16,6 @@ use super::system_sources::{ChatLocation, SystemSources};
 use crate::chat::{LogSize, loaded_skills, place_messages, pruned_outputs, view_messages};
 use crate::error::RunError;
 use crate::events::RunEvent;
-use crate::inbound::millis_json;
 use crate::outbound::DeliveredCalls;
 use crate::run_log::RunLogEntry;
 
@@ -180,7 +179,7 @@ impl ActiveRun {
     ) -> Result<bool, AcceptError> {
         let mut entry = Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis_json(self.locked.engine.clock.now())),
+            ("ts", self.locked.engine.clock.now().to_json()),
             ("role", "assistant".into()),
             ("text", text.into()),
             ("chatKey", self.locked.chat.key().as_str().into()),

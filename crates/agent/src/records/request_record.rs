@@ -12,7 +12,6 @@ use ship_store::{Gen, Position, Seq, Timestamp};
 
 use super::shared_prefix::SharedPrefix;
 use crate::digest::digest;
-use crate::inbound::millis_json;
 
 /// One model call that was sent, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +121,7 @@ impl RequestRecord {
             ("id", Json::from(self.id.as_str())),
             ("requestId", self.request_id.as_str().into()),
             ("runId", self.run_id.as_str().into()),
-            ("ts", millis_json(self.ts)),
+            ("ts", self.ts.to_json()),
         ]);
         match &self.shown {
             RequestMessages::Context { position, message_id, parts } => {
@@ -194,7 +193,7 @@ impl RequestRecord {
             id: text("id")?,
             request_id: text("requestId")?,
             run_id: text("runId")?,
-            ts: Timestamp::from_millis(object.get("ts")?.as_number()? as i64),
+            ts: Timestamp::from_json(object.get("ts")?)?,
             shown: match text("summary") {
                 Some(sha256) => RequestMessages::Summary(sha256),
                 None => RequestMessages::Context {
@@ -266,7 +265,7 @@ impl RequestAnswer {
     }
 
     pub(crate) fn to_line(&self, id: &str, now: Timestamp) -> Object {
-        let mut object = Object::from([("answers", Json::from(id)), ("ts", millis_json(now))]);
+        let mut object = Object::from([("answers", Json::from(id)), ("ts", now.to_json())]);
         for (key, value) in self.to_object().into_entries() {
             object.set(key, value);
         }

@@ -14,7 +14,6 @@ use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefu
 use crate::contexts::announce_outcome;
 use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
-use crate::inbound::millis_json;
 use crate::inbox::{COMMAND, outcome_of};
 
 /// The interval at which the ledger is searched for the outcome of an operation.
@@ -40,7 +39,7 @@ impl Agent {
         }
         let request_line = format!("operation:{:016x}", agent.ids.next());
         let mut entry =
-            Object::from([("v", Json::from(1u64)), ("ts", millis_json(agent.clock.now()))]);
+            Object::from([("v", Json::from(1u64)), ("ts", agent.clock.now().to_json())]);
         entry.set("role", COMMAND);
         entry.set("text", format!("/{}", operation.name()));
         entry.set("chatKey", key.as_str());

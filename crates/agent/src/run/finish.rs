@@ -11,7 +11,6 @@ use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::RunEvent;
-use crate::inbound::millis_json;
 use crate::inbox::answer_key;
 use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -102,7 +101,7 @@ pub(crate) fn answer_metadata(
 ) -> Object {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis_json(work.locked.engine.clock.now())),
+        ("ts", work.locked.engine.clock.now().to_json()),
         ("chatKey", work.locked.chat.key().as_str().into()),
     ]);
     work.place.write_to(&mut metadata);

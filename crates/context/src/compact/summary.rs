@@ -253,7 +253,7 @@ pub fn summary_message(
     let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
     message.set_metadata(Json::Object(Object::from([
         ("v", Json::from(1u64)),
-        ("ts", Json::from(now.millis() as f64)),
+        ("ts", now.to_json()),
         ("kind", "summary".into()),
         ("source", "compact".into()),
         ("sourceRange", range.into()),

@@ -17,7 +17,7 @@ use super::frame::{
 use super::placed_references::is_reference;
 use super::plain_text::cut_to_chars;
 use super::reference::Reference;
-use super::utterance::{metadata_field, read_timestamp};
+use super::utterance::metadata_field;
 
 /// The number of messages that `chat_load_history` returns at most.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
@@ -199,7 +199,7 @@ impl<'a> LedgerMessage<'a> {
         }
         Some(Self {
             seq: line.seq,
-            ts: entry.get("ts").and_then(read_timestamp)?,
+            ts: entry.get("ts").and_then(Timestamp::from_json)?,
             role,
             username: entry.str("username"),
             request_id: entry.str("requestId"),

@@ -6,7 +6,6 @@ use ship_message::json::{Array, Json, Object};
 use ship_record::{ContextId, Timestamp};
 
 use super::snapshot::Snapshot;
-use super::utterance::{millis_json, read_timestamp};
 
 /// The number of contexts that are listed by default.
 const LISTED: usize = 20;
@@ -50,8 +49,8 @@ impl IndexItem {
         Json::Object(Object::from([
             ("contextId", Json::from(self.context.as_str())),
             ("title", self.title.as_str().into()),
-            ("createdAt", millis_json(self.created_at)),
-            ("archivedAt", millis_json(self.archived_at)),
+            ("createdAt", self.created_at.to_json()),
+            ("archivedAt", self.archived_at.to_json()),
             ("messageCount", self.message_count.into()),
             ("summaryPreview", self.summary_preview.as_str().into()),
         ]))
@@ -62,8 +61,8 @@ impl IndexItem {
         Some(Self {
             context: object.str("contextId")?.parse().ok()?,
             title: object.str("title")?.to_owned(),
-            created_at: object.get("createdAt").and_then(read_timestamp)?,
-            archived_at: object.get("archivedAt").and_then(read_timestamp)?,
+            created_at: object.get("createdAt").and_then(Timestamp::from_json)?,
+            archived_at: object.get("archivedAt").and_then(Timestamp::from_json)?,
             message_count: object.get("messageCount")?.as_u64()?,
             summary_preview: object.str("summaryPreview")?.to_owned(),
         })
@@ -125,7 +124,7 @@ impl Index {
 
 /// Returns the result of `chat_context_list` and `ship context list --json`.
 pub fn listing_json(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
-    let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, millis_json);
+    let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, Timestamp::to_json);
     let active = Object::from([
         ("contextId", Json::from(active.context().as_str())),
         ("title", active.title().into()),

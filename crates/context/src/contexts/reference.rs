@@ -10,7 +10,7 @@ use super::frame::{
     FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
 };
 use super::snapshot::Snapshot;
-use super::utterance::{Utterance, UtteranceLimits, millis_json, newest_within};
+use super::utterance::{Utterance, UtteranceLimits, newest_within};
 
 /// How deep somebody looks into an archived context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -110,7 +110,7 @@ impl Reference {
     pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
         let mut metadata = Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis_json(fetched.at)),
+            ("ts", fetched.at.to_json()),
             ("kind", "reference".into()),
         ]);
         for (key, value) in self.tags.into_entries() {

@@ -12,7 +12,7 @@ use ship_record::{ContextId, SealedName, Timestamp, View};
 
 use super::plain_text::{preview, without_marks};
 use super::story::Story;
-use super::utterance::{Utterance, UtteranceLimits, millis_json, newest_within, read_timestamp};
+use super::utterance::{Utterance, UtteranceLimits, newest_within};
 
 /// The maximal length of a preview.
 pub(super) const PREVIEW_CHARS_MAX: usize = 240;
@@ -96,9 +96,9 @@ impl Snapshot {
             ("v", Json::from(1u64)),
             ("contextId", facts.context.as_str().into()),
             ("status", "archived".into()),
-            ("createdAt", millis_json(facts.created_at)),
-            ("updatedAt", millis_json(story.updated_at)),
-            ("archivedAt", millis_json(note.at)),
+            ("createdAt", facts.created_at.to_json()),
+            ("updatedAt", story.updated_at.to_json()),
+            ("archivedAt", note.at.to_json()),
             ("archiveReason", note.reason.into()),
             ("title", story.title.as_str().into()),
             ("summary", story.summary.as_str().into()),
@@ -126,8 +126,8 @@ impl Snapshot {
             ("v", Json::from(1u64)),
             ("contextId", facts.context.as_str().into()),
             ("status", "active".into()),
-            ("createdAt", millis_json(facts.created_at)),
-            ("updatedAt", millis_json(story.updated_at)),
+            ("createdAt", facts.created_at.to_json()),
+            ("updatedAt", story.updated_at.to_json()),
             ("title", story.title.as_str().into()),
         ]);
         // The messages that the summary covers are not among the utterances.
@@ -175,17 +175,17 @@ impl Snapshot {
 
     /// Returns the time at which the context began.
     pub fn created_at(&self) -> Option<Timestamp> {
-        self.object.get("createdAt").and_then(read_timestamp)
+        self.object.get("createdAt").and_then(Timestamp::from_json)
     }
 
     /// Returns the time of the last message.
     pub fn updated_at(&self) -> Option<Timestamp> {
-        self.object.get("updatedAt").and_then(read_timestamp)
+        self.object.get("updatedAt").and_then(Timestamp::from_json)
     }
 
     /// Returns the time at which the context was left.
     pub fn archived_at(&self) -> Option<Timestamp> {
-        self.object.get("archivedAt").and_then(read_timestamp)
+        self.object.get("archivedAt").and_then(Timestamp::from_json)
     }
 
     /// Returns the reason for which the context was left.
@@ -217,7 +217,7 @@ impl Snapshot {
         let object = self.object.get("checkpoint")?.as_object()?;
         Some(CheckpointMessage {
             message_id: object.str("messageId")?.to_owned(),
-            ts: object.get("ts").and_then(read_timestamp)?,
+            ts: object.get("ts").and_then(Timestamp::from_json)?,
             preview: object.str("preview").unwrap_or_default().to_owned(),
         })
     }
@@ -267,7 +267,7 @@ impl CheckpointMessage {
     fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("messageId", Json::from(self.message_id.as_str())),
-            ("ts", millis_json(self.ts)),
+            ("ts", self.ts.to_json()),
             ("preview", self.preview.as_str().into()),
         ]))
     }

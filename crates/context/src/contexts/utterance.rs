@@ -49,7 +49,7 @@ impl Utterance {
     pub(super) fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis_json(self.ts)),
+            ("ts", self.ts.to_json()),
             ("role", self.speaker.name().into()),
             ("text", self.text.as_str().into()),
         ]))
@@ -62,18 +62,9 @@ impl Utterance {
             "assistant" => Speaker::Assistant,
             _ => return None,
         };
-        let ts = object.get("ts").and_then(read_timestamp)?;
+        let ts = object.get("ts").and_then(Timestamp::from_json)?;
         Some(Self { ts, speaker, text: object.str("text")?.to_owned() })
     }
-}
-
-/// Writes a time in milliseconds, as JSON has it.
-pub(super) fn millis_json(ts: Timestamp) -> Json {
-    Json::Number(ts.millis() as f64)
-}
-
-pub(super) fn read_timestamp(json: &Json) -> Option<Timestamp> {
-    json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
 }
 
 /// Returns a field of a message's metadata.
@@ -83,7 +74,7 @@ pub(super) fn metadata_field<'m>(message: &'m UiMessage, key: &str) -> Option<&'
 
 /// Returns the time of a message, if it has one.
 pub(super) fn timestamp_of(message: &UiMessage) -> Option<Timestamp> {
-    metadata_field(message, "ts").and_then(read_timestamp)
+    metadata_field(message, "ts").and_then(Timestamp::from_json)
 }
 
 /// Whether a message was said by a person or the agent. Summaries and references were not.

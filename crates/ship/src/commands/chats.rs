@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, StorageProblem};
+use ship_store::{
+    Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, StorageProblem, Timestamp,
+};
 
 use crate::failure::Failure;
 use crate::output;
@@ -67,7 +69,7 @@ fn lines(session: &Session, rows: &[Object]) -> Vec<String> {
         if number("queued") > 0 {
             about.push_str(&format!(", {} waiting", number("queued")));
         }
-        if let Some(updated) = row.get("updatedAt").and_then(Json::as_number) {
+        if let Some(updated) = row.get("updatedAt").and_then(Timestamp::from_json) {
             about.push_str(&format!(", {}", output::format_time(updated)));
         }
         let key = style.bold(&table::pad(&key(row), width));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
+use ship_store::Timestamp;
 
 use super::frozen_holder::unless_frozen;
 use super::message_exchange::{Notice, read_notice};
@@ -152,7 +153,7 @@ fn describe_last(last: &Json) -> Option<String> {
     let number = |key: &str| last.get(key)?.as_u64();
     Some(format!(
         "Last compacted at {} (by {}): {} tokens became about {}.",
-        output::format_time(last.get("ts")?.as_number()?),
+        output::format_time(Timestamp::from_json(last.get("ts")?)?),
         last.get("rung")?.as_str()?,
         number("tokensBefore")?,
         number("tokensAfter")?

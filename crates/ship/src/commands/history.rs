@@ -13,7 +13,9 @@ use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
-use ship_store::{Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, View};
+use ship_store::{
+    Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, Timestamp, View,
+};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -230,7 +232,7 @@ fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Resul
     }
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
     let mut when =
-        about("ts").and_then(Json::as_number).map(output::format_time).unwrap_or_default();
+        about("ts").and_then(Timestamp::from_json).map(output::format_time).unwrap_or_default();
     if about("queued").is_some() {
         when.push_str(" (queued)");
     }
@@ -326,7 +328,7 @@ mod tests {
 
     use ship_store::{
         Clock, ContextId, FileStore, Head, LogPiece, MessageId, NewMessage, Position, Rotation,
-        StoreOptions, Timestamp,
+        StoreOptions,
     };
     use ship_testkit::chat::{Begun, entry, id, message, options};
     use ship_testkit::clock::ManualClock;

@@ -74,7 +74,7 @@ fn describe_context(activation: Option<&Activation>) -> String {
         about.push_str(&format!(" \u{201c}{}\u{201d}", output::escape_unprintable(title)));
     }
     if let Some(since) = activation.since {
-        about.push_str(&format!(", since {}", output::format_time(since.millis() as f64)));
+        about.push_str(&format!(", since {}", output::format_time(since)));
     }
     if let Some(by) = &activation.by {
         about.push_str(&format!(", by {}", output::escape_unprintable(by)));

@@ -99,9 +99,7 @@ fn format_line(line: &Object, columns: usize, style: Style) -> String {
         WIDE.. => "%Y-%m-%d %H:%M:%S",
     };
     let when = Timestamp::parse(line.str("ts").unwrap_or_default());
-    let when = when
-        .map(|when| output::format_local_time(when.millis() as f64, format))
-        .unwrap_or_default();
+    let when = when.map(|when| output::format_local_time(when, format)).unwrap_or_default();
     let is_usual = text("level") == "info";
     let mut pieces = vec![(when, Style::dim as fn(Style, &str) -> String)];
     if columns >= NARROW || !is_usual {

@@ -3,11 +3,10 @@
 use ship_agent::{Agent, ContextList};
 use ship_context::contexts::IndexItem;
 use ship_message::json::{Json, Object};
-use ship_store::Timestamp;
 
 use super::contexts;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, format_time};
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
@@ -74,10 +73,6 @@ fn print_dim(text: &str) -> Result<(), Failure> {
 /// Returns a text on one line, with nothing that moves the cursor.
 fn one_line(text: &str) -> String {
     output::escape_unprintable(text).replace('\n', " ")
-}
-
-pub(super) fn format_time(at: Timestamp) -> String {
-    output::format_time(at.millis() as f64)
 }
 
 pub(super) fn count_text(messages: u64) -> String {

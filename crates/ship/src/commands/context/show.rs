@@ -5,9 +5,9 @@ use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, n
 use ship_message::json::{Json, Object};
 
 use super::contexts;
-use super::list::{count_text, format_time};
+use super::list::count_text;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, format_time};
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;

@@ -45,7 +45,7 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     output::print_line(&format!(
         "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
         style.cyan(&output::escape_unprintable(&record.id)),
-        output::format_time(record.ts.millis() as f64),
+        output::format_time(record.ts),
         record.tokens.total(),
         record.shared_prefix.tokens,
         style.dim(&outcome(call.answer.as_ref()))
@@ -93,7 +93,7 @@ fn print_raw(past: &PastRequest) -> Result<ExitCode, Failure> {
 fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
     let mut request = to_object(&past.call);
     let compaction = |(ts, data): &(Timestamp, Json)| {
-        let mut object = Object::from([("ts", Json::from(ts.millis() as f64))]);
+        let mut object = Object::from([("ts", ts.to_json())]);
         for (key, value) in data.as_object().into_iter().flat_map(Object::iter) {
             object.set(key.to_owned(), value.clone());
         }
@@ -143,7 +143,7 @@ fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<()
 }
 
 fn model_name(record: &RequestRecord) -> String {
-    let when = output::format_time(record.ts.millis() as f64);
+    let when = output::format_time(record.ts);
     let (id, request) =
         (output::escape_unprintable(&record.id), output::escape_unprintable(&record.request_id));
     match &record.shown {
@@ -199,7 +199,7 @@ fn describe_compaction(ts: Timestamp, data: &Json) -> String {
     let rung = data.get("rung").and_then(Json::as_str).unwrap_or("?");
     format!(
         "{}: {}; {} became a summary, {} left out; {} tokens before, {} after",
-        output::format_time(ts.millis() as f64),
+        output::format_time(ts),
         output::escape_unprintable(rung),
         count_text(number("messages"), "message"),
         count_text(number("outputs"), "tool output"),
