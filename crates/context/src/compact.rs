@@ -44,24 +44,13 @@ pub enum CompactionMethod {
     Extract,
 }
 
-impl CompactionMethod {
-    /// Returns the name of the method in events and on screens.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Prune => "prune",
-            Self::Summary => "summary",
-            Self::SmallerTail => "smaller-tail",
-            Self::Chunks => "chunks",
-            Self::Extract => "extract",
-        }
-    }
-
-    /// Returns the method with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Prune, Self::Summary, Self::SmallerTail, Self::Chunks, Self::Extract];
-        all.into_iter().find(|rung| rung.name() == name)
-    }
-}
+ship_message::names!(CompactionMethod {
+    Prune = "prune",
+    Summary = "summary",
+    SmallerTail = "smaller-tail",
+    Chunks = "chunks",
+    Extract = "extract",
+});
 
 /// A message and its share of a request.
 #[derive(Clone, Copy, Debug)]

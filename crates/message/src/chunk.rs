@@ -25,32 +25,14 @@ pub enum FinishReason {
     Other,
 }
 
-impl FinishReason {
-    /// Returns the reason with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "stop" => Some(Self::Stop),
-            "length" => Some(Self::Length),
-            "content-filter" => Some(Self::ContentFilter),
-            "tool-calls" => Some(Self::ToolCalls),
-            "error" => Some(Self::Error),
-            "other" => Some(Self::Other),
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the reason.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ContentFilter => "content-filter",
-            Self::ToolCalls => "tool-calls",
-            Self::Error => "error",
-            Self::Other => "other",
-        }
-    }
-}
+names!(FinishReason {
+    Stop = "stop",
+    Length = "length",
+    ContentFilter = "content-filter",
+    ToolCalls = "tool-calls",
+    Error = "error",
+    Other = "other",
+});
 
 /// The encoding of a tool's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +42,8 @@ pub enum InputEncoding {
     /// `text`: the text itself is the input.
     Text,
 }
+
+names!(InputEncoding { Json = "json", Text = "text" });
 
 /// The fields that all chunks about a tool call share.
 #[derive(Clone, Debug, Default, PartialEq)]

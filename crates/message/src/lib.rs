@@ -45,6 +45,9 @@
 
 pub mod json;
 
+#[macro_use]
+mod names;
+
 mod assemble;
 mod chunk;
 mod convert;

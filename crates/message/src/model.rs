@@ -32,28 +32,12 @@ pub enum ModelRole {
     Tool,
 }
 
-impl ModelRole {
-    /// Returns the role with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "system" => Some(Self::System),
-            "user" => Some(Self::User),
-            "assistant" => Some(Self::Assistant),
-            "tool" => Some(Self::Tool),
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the role.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-}
+names!(ModelRole {
+    System = "system",
+    User = "user",
+    Assistant = "assistant",
+    Tool = "tool",
+});
 
 /// The parts of one model message. Most messages have one or two, which then need no allocation.
 pub type ModelParts<'a> = SmallVec<[ModelPart<'a>; 2]>;

@@ -30,27 +30,11 @@ pub enum Role {
     Unknown,
 }
 
-impl Role {
-    /// Returns the role with this name.
-    pub fn named(name: &str) -> Self {
-        match name {
-            "system" => Self::System,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            _ => Self::Unknown,
-        }
-    }
-
-    /// Returns the name of the role; an unknown role has none.
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::System => Some("system"),
-            Self::User => Some("user"),
-            Self::Assistant => Some("assistant"),
-            Self::Unknown => None,
-        }
-    }
-}
+names!(Role {
+    System = "system",
+    User = "user",
+    Assistant = "assistant",
+} else Unknown);
 
 /// The value is not a JSON object, and so not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

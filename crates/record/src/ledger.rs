@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use ship_message::json::{Json, Object};
+use ship_message::names;
 
 use crate::{LedgerSeq, Timestamp};
 
@@ -125,32 +126,22 @@ pub enum DeliveryState {
     Dropped,
 }
 
+names!(DeliveryState {
+    Planned = "planned",
+    Sending = "sending",
+    Sent = "sent",
+    Refused = "refused",
+    Uncertain = "uncertain",
+    Dropped = "dropped",
+});
+
 impl DeliveryState {
-    const ALL: [Self; 6] =
-        [Self::Planned, Self::Sending, Self::Sent, Self::Refused, Self::Uncertain, Self::Dropped];
-
-    /// Returns the word for the state in the ledger.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Refused => "refused",
-            Self::Uncertain => "uncertain",
-            Self::Dropped => "dropped",
-        }
-    }
-
     /// Whether the delivery still needs an action.
     pub fn is_open(self) -> bool {
         match self {
             Self::Planned | Self::Sending | Self::Uncertain => true,
             Self::Sent | Self::Refused | Self::Dropped => false,
         }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 }
 
@@ -159,7 +150,7 @@ impl Delivery {
     pub fn to_body(&self) -> Object {
         let mut data = Object::new();
         data.set("entry", self.entry.get());
-        data.set("state", self.state.as_str());
+        data.set("state", self.state.name());
         data.set("detail", self.data.clone());
         let mut body = Object::new();
         body.set("id", self.id.as_str());
@@ -176,7 +167,7 @@ impl Delivery {
             entry: LedgerSeq::new(data.get("entry")?.as_u64()?),
             id: body.str("id")?.to_owned(),
             ts: Timestamp::parse(body.str("ts")?)?,
-            state: DeliveryState::parse(data.str("state")?)?,
+            state: DeliveryState::named(data.str("state")?)?,
             data: data.get("detail").and_then(Json::as_object).cloned().unwrap_or_default(),
         })
     }

@@ -28,7 +28,7 @@ const CRATES: &[(&str, &str)] = &[
         "budget open_request recovery shown_messages tokens contexts journal system_blocks \
          closed_message compact text_for_user cut_text",
     ),
-    ("message", "assemble data_url prune serde convert partial chunk model validate ui json"),
+    ("message", "assemble data_url prune serde convert partial chunk model validate ui json names"),
     (
         "project",
         "logs project_root skills system_texts init project load provider_choice file_reader settings \

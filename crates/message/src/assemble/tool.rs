@@ -190,7 +190,7 @@ impl Assembler {
         // If the call has begun before, its part must first show the text received until now.
         self.settle(&tool.call_id);
         let dynamic = tool.dynamic == Some(true);
-        let input_encoding = input_encoding.map(encoding_name);
+        let input_encoding = input_encoding.map(|encoding| Json::from(encoding.name()));
         let tool_name = Some(Json::from(tool_name));
         let partial = Partial {
             text: JsString::default(),
@@ -416,11 +416,4 @@ fn static_type(tool_name: Option<Json>) -> String {
 
 fn metadata_key(state: ToolState) -> &'static str {
     if is_output(state) { "resultProviderMetadata" } else { "callProviderMetadata" }
-}
-
-fn encoding_name(encoding: InputEncoding) -> Json {
-    Json::from(match encoding {
-        InputEncoding::Json => "json",
-        InputEncoding::Text => "text",
-    })
 }

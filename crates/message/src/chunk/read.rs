@@ -113,11 +113,7 @@ fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, ChunkProblem> {
         "tool-input-start" => Chunk::ToolInputStart {
             tool: fields.tool()?,
             tool_name: fields.string("toolName")?,
-            input_encoding: fields.named("inputEncoding", |name| match name {
-                "json" => Some(InputEncoding::Json),
-                "text" => Some(InputEncoding::Text),
-                _ => None,
-            })?,
+            input_encoding: fields.named("inputEncoding", InputEncoding::named)?,
         },
         "tool-input-delta" => Chunk::ToolInputDelta {
             call_id: fields.string("toolCallId")?,

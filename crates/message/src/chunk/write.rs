@@ -26,13 +26,7 @@ impl Chunk {
             Self::ToolInputStart { tool, tool_name, input_encoding } => chunk("tool-input-start")
                 .with("toolCallId", Some(tool.call_id.clone()))
                 .with("toolName", Some(tool_name))
-                .with(
-                    "inputEncoding",
-                    input_encoding.map(|encoding| match encoding {
-                        InputEncoding::Json => "json",
-                        InputEncoding::Text => "text",
-                    }),
-                )
+                .with("inputEncoding", input_encoding.map(InputEncoding::name))
                 .tool(tool),
             Self::ToolInputDelta { call_id, delta } => chunk("tool-input-delta")
                 .with("toolCallId", Some(call_id))

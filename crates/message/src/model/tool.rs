@@ -227,27 +227,12 @@ pub enum ToolOutputKind {
     ErrorJson,
 }
 
-impl ToolOutputKind {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            "error-text" => Some(Self::ErrorText),
-            "error-json" => Some(Self::ErrorJson),
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the kind.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::ErrorText => "error-text",
-            Self::ErrorJson => "error-json",
-        }
-    }
-}
+names!(ToolOutputKind {
+    Text = "text",
+    Json = "json",
+    ErrorText = "error-text",
+    ErrorJson = "error-json",
+});
 
 impl<'a> ToolResultModelPart<'a> {
     pub(crate) fn of(part: &'a ToolPart, run_by: RunBy, shown: OutputForm) -> Self {

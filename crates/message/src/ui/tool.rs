@@ -27,35 +27,17 @@ pub enum ToolState {
     Unknown,
 }
 
+names!(ToolState {
+    InputStreaming = "input-streaming",
+    InputAvailable = "input-available",
+    ApprovalRequested = "approval-requested",
+    ApprovalResponded = "approval-responded",
+    OutputAvailable = "output-available",
+    OutputError = "output-error",
+    OutputDenied = "output-denied",
+} else Unknown);
+
 impl ToolState {
-    /// Returns the state with this name.
-    pub fn named(name: &str) -> Self {
-        match name {
-            "input-streaming" => Self::InputStreaming,
-            "input-available" => Self::InputAvailable,
-            "approval-requested" => Self::ApprovalRequested,
-            "approval-responded" => Self::ApprovalResponded,
-            "output-available" => Self::OutputAvailable,
-            "output-error" => Self::OutputError,
-            "output-denied" => Self::OutputDenied,
-            _ => Self::Unknown,
-        }
-    }
-
-    /// Returns the name of the state; an unknown state has none.
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::InputStreaming => Some("input-streaming"),
-            Self::InputAvailable => Some("input-available"),
-            Self::ApprovalRequested => Some("approval-requested"),
-            Self::ApprovalResponded => Some("approval-responded"),
-            Self::OutputAvailable => Some("output-available"),
-            Self::OutputError => Some("output-error"),
-            Self::OutputDenied => Some("output-denied"),
-            Self::Unknown => None,
-        }
-    }
-
     /// Whether the call is over and its state final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::OutputAvailable | Self::OutputError | Self::OutputDenied)

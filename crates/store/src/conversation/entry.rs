@@ -8,6 +8,7 @@
 use std::fmt;
 
 use ship_message::json::{Json, JsonError, Object};
+use ship_message::names;
 
 /// The author of an entry, as models know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,30 +25,13 @@ pub enum EntryRole {
     Developer,
 }
 
-impl EntryRole {
-    /// Returns the role with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "system" => Self::System,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            "developer" => Self::Developer,
-            _ => return None,
-        })
-    }
-
-    /// Returns the name of the role.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::Developer => "developer",
-        }
-    }
-}
+names!(EntryRole {
+    System = "system",
+    User = "user",
+    Assistant = "assistant",
+    Tool = "tool",
+    Developer = "developer",
+});
 
 /// One message of a conversation, in the form of its line.
 #[derive(Clone, Debug, PartialEq)]
