@@ -167,7 +167,7 @@ impl UiMessage {
     }
 
     /// Sets the metadata, or removes it if there is none.
-    pub(crate) fn set_metadata_or_remove(&mut self, metadata: Option<Json>) {
+    pub fn set_metadata_or_remove(&mut self, metadata: Option<Json>) {
         self.content_mut().fields.set_or_remove("metadata", metadata);
     }
 

@@ -27,6 +27,7 @@ mod explanation;
 mod head;
 mod ids;
 mod ledger;
+mod metadata;
 mod sealed_log;
 mod sealed_name;
 mod storage_problem;
@@ -46,6 +47,7 @@ pub use ledger::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
     LedgerBody, LedgerEntry, LedgerLine,
 };
+pub use metadata::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange};
 pub use sealed_log::{MessagePlace, Purged, SealedLog};
 pub use sealed_name::SealedName;
 pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};

@@ -64,9 +64,9 @@ pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
     DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS,
-    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessagePlace, NewLine, NewMessage,
-    Position, Purged, RepairEffect, SealedLog, SealedName, Seq, StorageProblem, StorageProblemKind,
-    Timestamp, View,
+    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessageKind, MessagePlace,
+    MessageSource, Metadata, NewLine, NewMessage, NewMetadata, Position, Purged, RepairEffect,
+    SealedLog, SealedName, Seq, SourceRange, StorageProblem, StorageProblemKind, Timestamp, View,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -40,7 +40,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "clock durability ledger sealed_log view context_line head carry storage_problem sealed_name ids \
+        "clock durability metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
          timestamp explanation",
     ),
     (
