@@ -19,7 +19,7 @@ mod view_messages;
 pub use activation::Activation;
 pub use message_ids::inbound_message_id;
 
-pub(crate) use compacted_log::{FROM_SNAPSHOT, sealed_by, sealed_by_last_compaction};
+pub(crate) use compacted_log::{sealed_by, sealed_by_last_compaction};
 pub(crate) use compaction_state::{
     COMPACTED, CompactionState, PRUNED, SEALED_GENERATION, WARNED, is_undoable, pruned_by_head,
     pruned_outputs,

@@ -13,12 +13,13 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_store::conversation::view::without_record;
+use ship_store::conversation::view::{recorded_lines, without_record};
 use ship_store::conversation::{CompactError, Conversation, WriteError};
 use ship_store::{
     AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, ContextLog, Gen, Head,
-    LedgerSeq, LogFeatures, LogPiece, NewLine, Position, ReadError, RefusedInput, RotateError,
-    Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, StoreFuture, Timestamp, View,
+    LedgerSeq, LogFeatures, LogPiece, MessageKind, NewLine, NewMetadata, Position, ReadError,
+    RefusedInput, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError,
+    StoreFuture, Timestamp, View,
 };
 
 use crate::chat::{MessageIds, loaded_skills};
@@ -38,9 +39,6 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 pub(crate) fn conversation_chat() -> ChatKey {
     "conversation".parse().expect("a plain word is a chat key")
 }
-
-/// The metadata of a message that is valid wherever it is read: how the run ended.
-const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
 
 /// A conversation that an agent uses. Clones share it.
 #[derive(Clone)]
@@ -123,10 +121,7 @@ impl ConversationContext {
         let marked = |message: &UiMessage| {
             let mut read = with_time(message);
             if message.id().is_some_and(|id| self.conversation.is_summary(id)) {
-                let metadata = read.metadata().and_then(Json::as_object).cloned();
-                let mut metadata = metadata.unwrap_or_default();
-                metadata.set("kind", "summary");
-                read.set_metadata(metadata.into());
+                NewMetadata::edit(&mut read, |metadata| metadata.set_kind(MessageKind::Summary));
             }
             read
         };
@@ -181,7 +176,7 @@ impl ConversationContext {
             match entry {
                 NewLine::Message(new) => {
                     inbox = inbox.max(new.inbox);
-                    messages.push(file_message(new.message)?);
+                    messages.push(file_message(new.message));
                 }
                 NewLine::Event(event) => events.push(event),
             }
@@ -286,43 +281,30 @@ fn keeps_line(piece: &LogPiece, seq: Seq) -> bool {
 }
 
 /// Returns a message in the form of the file.
-fn file_message(message: Object) -> Result<UiMessage, RefusedInput> {
-    let metadata = message.get("metadata").and_then(Json::as_object);
-    let kept = metadata.into_iter().flat_map(Object::iter);
-    let kept: Object = kept
-        .filter(|(key, _)| KEPT_METADATA.contains(key))
-        .map(|(key, value)| (key.to_owned(), value.clone()))
-        .collect();
-    let mut message = message;
-    message.set_or_remove("metadata", (!kept.is_empty()).then(|| Json::Object(kept)));
-    UiMessage::from_json(message.into()).map_err(|_| RefusedInput::NotAMessage("it is no object"))
+fn file_message(message: Object) -> UiMessage {
+    let mut message = UiMessage::from_object(message);
+    NewMetadata::edit(&mut message, NewMetadata::retain_outcome);
+    message
 }
 
 /// Returns a message in the engine's form: without the record of its lines, but with the time of the first.
 fn with_time(message: &UiMessage) -> UiMessage {
     let said = timestamp_of(message);
     let mut message = without_record(message);
-    let metadata = message.metadata().and_then(Json::as_object).cloned();
     if let Some(said) = said {
-        let mut metadata = metadata.unwrap_or_default();
-        metadata.set("ts", said.to_json());
-        message.set_metadata(metadata.into());
+        NewMetadata::edit(&mut message, |metadata| metadata.set_ts(said));
     }
     message
 }
 
 /// Returns the ids of the lines of a message, in order.
 fn line_ids(message: &UiMessage) -> Vec<String> {
-    let lines = message.metadata().and_then(|metadata| {
-        metadata.get("conversation")?.get("entries")?.as_array().map(<[Json]>::to_vec)
-    });
     let id = |line: &Json| Some(line.get("id")?.as_str()?.to_owned());
-    lines.unwrap_or_default().iter().filter_map(id).collect()
+    recorded_lines(message).iter().filter_map(id).collect()
 }
 
 fn timestamp_of(message: &UiMessage) -> Option<Timestamp> {
-    let lines = message.metadata()?.get("conversation")?.get("entries")?.as_array()?;
-    let text = lines.first()?.get("ts")?.as_str()?;
+    let text = recorded_lines(message).first()?.get("ts")?.as_str()?;
     // Other programs write whole seconds.
     let in_seconds = || Timestamp::parse(&format!("{}.000Z", text.strip_suffix('Z')?));
     Timestamp::parse(text).or_else(in_seconds)

@@ -2,7 +2,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerEntry, LedgerSeq, Timestamp};
+use ship_store::{ChatKey, LedgerEntry, LedgerSeq, MessageSource, NewMetadata, Timestamp};
 
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,20 +114,8 @@ impl Inbound {
 pub(crate) fn promoted_message(entry: &LedgerEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
-    let mut metadata = promoted_metadata(entry);
-    metadata.set("source", "ingress");
-    message.set_metadata(Json::Object(metadata));
+    let mut metadata = NewMetadata::of_entry(entry);
+    metadata.set_source(MessageSource::Ingress);
+    metadata.write_to(&mut message);
     message
-}
-
-/// Returns the metadata of the message that a ledger entry becomes.
-pub(crate) fn promoted_metadata(entry: &LedgerEntry) -> Object {
-    let mut metadata = Object::new();
-    for key in
-        ["v", "ts", "chatKey", "channel", "chatId", "userId", "username", "messageId", "requestId"]
-    {
-        metadata.set_or_remove(key, entry.entry.get(key).cloned());
-    }
-    metadata.set("kind", "normal");
-    metadata
 }

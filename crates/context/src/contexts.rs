@@ -34,8 +34,8 @@ pub use history::{
     earlier_talk_reference, history_reference,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing_json};
-pub use moved_messages::{MOVED, message_left_behind, own_messages};
-pub use placed_references::{is_reference, is_referenced, place_references};
+pub use moved_messages::{message_left_behind, own_messages};
+pub use placed_references::{is_reference, is_reference_to, is_referenced, place_references};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_reference};
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,

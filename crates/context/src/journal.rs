@@ -16,8 +16,8 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_record::{LedgerSeq, Timestamp};
 
-pub use settled_work::{SETTLED, SettledWork, is_later_message, join_texts};
-pub(crate) use settled_work::{journal_after_switch, settled_count, settled_parts};
+pub use settled_work::{SettledWork, is_later_message, join_texts};
+pub(crate) use settled_work::{journal_after_switch, settled_parts};
 
 /// The first line of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -50,9 +50,7 @@ mod tokens;
 
 pub use budget::input_budget;
 pub use closed_message::close_message;
-pub use journal::{
-    Journal, JournalLine, RunStart, SETTLED, SettledWork, is_later_message, join_texts,
-};
+pub use journal::{Journal, JournalLine, RunStart, SettledWork, is_later_message, join_texts};
 pub use open_request::open_request;
 pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_question, is_question, recover};
 pub use shown_messages::{ShownLimits, shown_to_model};

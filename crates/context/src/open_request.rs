@@ -2,8 +2,8 @@
 
 use std::borrow::Borrow;
 
-use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
+use ship_record::Metadata;
 
 use crate::compact::is_summary;
 use crate::contexts::is_reference;
@@ -20,9 +20,7 @@ pub fn open_request<M: Borrow<UiMessage>>(
 ) -> Vec<usize> {
     let mut open = Vec::new();
     for (at, message) in messages.iter().map(Borrow::borrow).enumerate().rev() {
-        let by =
-            message.metadata().and_then(|metadata| metadata.get("runId")).and_then(Json::as_str);
-        let of_this_run = by == Some(run_id);
+        let of_this_run = Metadata::of(message).run_id() == Some(run_id);
         match message.role() {
             // In a conversation, a summary has the role of a person.
             Role::User if is_summary(message) => break,
@@ -44,7 +42,7 @@ pub fn open_request<M: Borrow<UiMessage>>(
 
 #[cfg(test)]
 mod tests {
-    use ship_message::json::Object;
+    use ship_message::json::{Json, Object};
 
     use super::*;
 

@@ -5,10 +5,10 @@
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolState, UiMessage, UiPart};
-use ship_record::{LedgerBody, LedgerLine, View};
+use ship_record::{LedgerBody, LedgerLine, Metadata, View};
 
-use crate::contexts::{MOVED, is_reference};
-use crate::journal::{journal_after_switch, settled_count, settled_parts};
+use crate::contexts::is_reference;
+use crate::journal::{journal_after_switch, settled_parts};
 use crate::{Journal, RunStart};
 
 /// The next thing to do about a chat.
@@ -99,7 +99,7 @@ pub fn ends_with_question(view: Option<&View>) -> bool {
     let Some(last) = view.messages().rfind(|message| !is_reference(message)) else {
         return false;
     };
-    let asks = last.role() == Role::User || settled_count(last).is_some();
+    let asks = last.role() == Role::User || Metadata::of(last).settled_parts().is_some();
     asks && last.id() != view.head.carry.answered()
 }
 
@@ -108,10 +108,7 @@ pub fn ends_with_question(view: Option<&View>) -> bool {
 fn has_unfinished_switch(view: Option<&View>, journal: &Journal) -> bool {
     let Some(mut messages) = view.map(View::messages) else { return false };
     let id = journal.start.message_id.as_str();
-    messages.any(|message| {
-        message.id() == Some(id)
-            && message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some())
-    })
+    messages.any(|message| message.id() == Some(id) && Metadata::of(message).moved().is_some())
 }
 
 /// Returns the message that the run has put into the log, if it has.

@@ -9,7 +9,7 @@ use std::borrow::{Borrow, Cow};
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
-use ship_record::Timestamp;
+use ship_record::Metadata;
 
 use crate::cut_text::{CutMark, cut_middle};
 
@@ -50,18 +50,14 @@ fn shown_message(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
 /// Returns the author and the time of a message from its stored metadata, so that later requests
 /// have the same bytes.
 fn speaker(message: &UiMessage) -> Option<String> {
-    let metadata = message.metadata()?.as_object()?;
-    let mut lines = Vec::new();
-    for (label, key) in
-        [("Request ID", "requestId"), ("UserId", "userId"), ("Username", "username")]
-    {
-        if let Some(value) = metadata.str(key) {
-            lines.push(format!("{label}: {value}"));
-        }
-    }
-    if let Some(millis) = metadata.get("ts").and_then(Json::as_number) {
-        lines.push(format!("Time: {}", Timestamp::from_millis(millis as i64)));
-    }
+    let metadata = Metadata::of(message);
+    let lines = [
+        metadata.request_id().map(|id| format!("Request ID: {id}")),
+        metadata.user_id().map(|id| format!("UserId: {id}")),
+        metadata.username().map(|name| format!("Username: {name}")),
+        metadata.ts().map(|ts| format!("Time: {ts}")),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -9,7 +9,7 @@ use ship_context::contexts::{
 use ship_context::{ShownLimits, open_request, shown_to_model};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
-use ship_record::{ContextId, Timestamp};
+use ship_record::{ContextId, NewMetadata, Timestamp};
 use ship_testkit::histories::History;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {
@@ -62,7 +62,7 @@ fn seen(messages: &[UiMessage]) -> String {
 fn left_behind(messages: &[UiMessage], so_far: &UiMessage) -> UiMessage {
     let open = open_request(messages, "run", None);
     let moved: Vec<&str> = open.into_iter().filter_map(|at| messages[at].id()).collect();
-    message_left_behind(so_far, Object::new(), &moved)
+    message_left_behind(so_far, NewMetadata::default(), &moved)
 }
 
 /// The background is a mess: the model begins anew, and later comes back to where it was.

@@ -3,13 +3,13 @@
 use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::Json;
-use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
+use ship_store::{
+    Chat, ContextBody, ContextEvent, MessageSource, Metadata, ReadError, SealedLog, SealedName,
+    View,
+};
 
 use super::compaction_state::{SEALED_GENERATION, is_undoable};
 use super::head_after_events::predecessor;
-
-/// The source of a message that was restored from the snapshot of its context.
-pub(crate) const FROM_SNAPSHOT: &str = "snapshot";
 
 /// The number of sealed logs that are read at once.
 const PAGE: usize = 16;
@@ -36,10 +36,8 @@ async fn sealed_before_summary(
     view: &View,
 ) -> Result<Option<SealedName>, ReadError> {
     // A restored summary has an id of its own, which tells nothing about the logs before.
-    let is_restored = |message: &UiMessage| {
-        let source = message.metadata().and_then(|metadata| metadata.get("source")?.as_str());
-        source == Some(FROM_SNAPSHOT)
-    };
+    let is_restored =
+        |message: &UiMessage| Metadata::of(message).source() == Some(MessageSource::Snapshot);
     let summary = view.messages().find(|message| is_summary(message));
     let Some(summary) = summary.filter(|summary| !is_restored(summary)) else {
         return Ok(None);

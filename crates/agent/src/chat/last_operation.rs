@@ -8,7 +8,8 @@ use ship_context::contexts::is_reference;
 use ship_message::json::{Json, Object};
 use ship_store::carry::{CompactionData, SWITCHED};
 use ship_store::{
-    Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
+    Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, Metadata, SealedName, Seq,
+    View,
 };
 
 use super::compaction_state::{COMPACTED, is_undoable};
@@ -134,8 +135,8 @@ pub(crate) fn is_switch(line: &ContextLine) -> bool {
 /// Whether a line is a reference that a person asked for, and not one by the model or of a group's talk.
 fn is_shown(line: &ContextLine) -> bool {
     let ContextBody::Message(message) = &line.body else { return false };
-    let run = message.metadata().and_then(|metadata| metadata.get("runId"));
-    is_reference(message) && run.is_none() && line.inbox.is_some()
+    let run_id = Metadata::of(message).run_id();
+    is_reference(message) && run_id.is_none() && line.inbox.is_some()
 }
 
 pub(crate) fn line_id(line: &ContextLine) -> &str {

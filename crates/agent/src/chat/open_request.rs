@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{has_other_messages, is_reference, own_messages, view_messages};
 use ship_context::open_request;
-use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
 use ship_store::carry::SettledRun;
-use ship_store::{LedgerSeq, View};
+use ship_store::{LedgerSeq, Metadata, View};
 
 /// Returns the ids of the messages that a run answers, or that wait for a run.
 pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
@@ -26,7 +25,7 @@ pub(crate) fn messages_left_behind(view: &View, taken: &[String]) -> Vec<UiMessa
     }
     let is_gone = |message: &UiMessage| {
         let id = match is_reference(message) {
-            true => message.metadata().and_then(|it| it.get("forMessageId")).and_then(Json::as_str),
+            true => Metadata::of(message).for_message(),
             false => message.id(),
         };
         id.is_some_and(|id| gone.contains(id))

@@ -7,7 +7,8 @@ use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedName, View,
+    Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, Metadata, ReadError,
+    SealedName, View,
 };
 
 use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, sealed_by, view_messages};
@@ -94,12 +95,12 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
 /// Describes how far the context was compacted, and by which compaction.
 fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiMessage>) -> Object {
     let of_event = |key: &str| event.data.get(key).cloned();
-    let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
-    let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
     let mut cursor = Object::from([("ts", event.ts.to_json())]);
     cursor.set("sealed", sealed.map_or(Json::Null, |name| name.as_str().into()));
-    for key in ["fromId", "toId", "count"] {
-        cursor.set_or_remove(key, of_range(key));
+    if let Some(range) = summary.and_then(|summary| Metadata::of(summary).source_range()) {
+        cursor.set_or_remove("fromId", range.from_id.map(Json::from));
+        cursor.set_or_remove("toId", range.to_id.map(Json::from));
+        cursor.set("count", range.count);
     }
     for key in ["rung", "tokensBefore", "tokensAfter", "messages", "cost"] {
         cursor.set_or_remove(key, of_event(key));

@@ -8,17 +8,16 @@ use std::sync::Arc;
 
 use ship_context::compact::is_summary;
 use ship_context::contexts::{Snapshot, Speaker, Utterance, newest_within, utterances};
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{
-    ANSWER_KEY, ContextBody, ContextLine, Derived, LedgerBody, LedgerLine, Position, SealedName,
-    Seq, Timestamp, View,
+    ANSWER_KEY, ContextBody, ContextLine, Derived, LedgerBody, LedgerLine, MessageKind,
+    MessageSource, Metadata, NewMetadata, Position, SealedName, Seq, SourceRange, Timestamp, View,
 };
 
 use super::operate::OperationInProgress;
-use crate::chat::{FROM_SNAPSHOT, LEDGER_PAGE, is_message, promoted_messages};
+use crate::chat::{LEDGER_PAGE, is_message, promoted_messages};
 use crate::error::RunError;
-use crate::inbound::promoted_metadata;
 
 /// So many equal characters at the beginning, said at the same time, are the same message.
 const BEGINNING_CHARS: usize = 200;
@@ -101,11 +100,12 @@ impl OperationInProgress<'_> {
         let text = snapshot.summary().to_owned();
         let told = Utterance { ts, speaker: Speaker::Assistant, text };
         let mut message = self.message_of_utterance(&told);
-        set_metadata_field(&mut message, "kind", "summary".into());
         let shown = snapshot.utterances().len() as u64 + snapshot.utterances_left_out();
         let covered = snapshot.message_count().saturating_sub(shown);
-        let range = Object::from([("count", Json::from(covered))]);
-        set_metadata_field(&mut message, "sourceRange", range.into());
+        NewMetadata::edit(&mut message, |metadata| {
+            metadata.set_kind(MessageKind::Summary);
+            metadata.set_source_range(SourceRange { count: covered, ..SourceRange::default() });
+        });
         Some(LostMessage { before, message })
     }
 
@@ -135,10 +135,8 @@ impl OperationInProgress<'_> {
 
     /// Whether an utterance is that of this message. If a blob is missing, the message has only its beginning and end.
     fn is_told(&self, message: &UiMessage, told: &Utterance) -> bool {
-        let ts =
-            message.metadata().and_then(|metadata| metadata.get("ts")).and_then(Json::as_number);
-        match ts {
-            Some(ts) if ts as i64 != told.ts.millis() => false,
+        match Metadata::of(message).ts() {
+            Some(ts) if ts != told.ts => false,
             Some(_) => has_beginning(message, told) || self.has_words(message, told),
             None => self.has_words(message, told),
         }
@@ -198,9 +196,9 @@ impl OperationInProgress<'_> {
                 let text = entry.entry.str("text")?;
                 let id = ids.answer_id(number);
                 let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
-                let mut metadata = promoted_metadata(entry);
-                metadata.set("runId", run);
-                message.set_metadata(Json::Object(metadata));
+                let mut metadata = NewMetadata::of_entry(entry);
+                metadata.set_run_id(run);
+                metadata.write_to(&mut message);
                 message
             }
             None if is_message(line) => {
@@ -209,7 +207,7 @@ impl OperationInProgress<'_> {
             }
             None => return None,
         };
-        set_metadata_field(&mut message, "source", "ledger".into());
+        NewMetadata::edit(&mut message, |metadata| metadata.set_source(MessageSource::Ledger));
         Some(message)
     }
 
@@ -232,14 +230,11 @@ impl OperationInProgress<'_> {
         };
         let id = format!("h_{:016x}", self.locked.engine.ids.next());
         let mut message = UiMessage::new(id, role, vec![UiPart::text(told.text.as_str())]);
-        let chat = self.locked.chat.key();
-        message.set_metadata(Json::Object(Object::from([
-            ("v", Json::from(1u64)),
-            ("ts", told.ts.to_json()),
-            ("chatKey", chat.as_str().into()),
-            ("kind", "normal".into()),
-            ("source", FROM_SNAPSHOT.into()),
-        ])));
+        let mut metadata = NewMetadata::new(told.ts);
+        metadata.set_chat_key(Some(self.locked.chat.key().as_str()));
+        metadata.set_kind(MessageKind::Normal);
+        metadata.set_source(MessageSource::Snapshot);
+        metadata.write_to(&mut message);
         message
     }
 }
@@ -262,15 +257,8 @@ fn message_of(line: &Arc<ContextLine>) -> Option<&UiMessage> {
 
 /// Gives a message the time at which it was written, instead of that of its ledger entry.
 fn with_time(mut message: UiMessage, ts: Timestamp) -> UiMessage {
-    set_metadata_field(&mut message, "ts", ts.to_json());
+    NewMetadata::edit(&mut message, |metadata| metadata.set_ts(ts));
     message
-}
-
-fn set_metadata_field(message: &mut UiMessage, key: &'static str, value: Json) {
-    let metadata = message.metadata().and_then(Json::as_object).cloned();
-    let mut metadata = metadata.unwrap_or_default();
-    metadata.set(key, value);
-    message.set_metadata(Json::Object(metadata));
 }
 
 /// Returns the line before which lost lines stood, among those with the indexes of `range`: the last one with missing

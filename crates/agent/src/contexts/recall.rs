@@ -2,9 +2,8 @@
 
 use ship_context::contexts::{
     RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
-    is_reference, is_referenced, recall_reference, view_messages,
+    is_reference_to, is_referenced, recall_reference, view_messages,
 };
-use ship_message::UiMessage;
 use ship_store::{LedgerSeq, NewMessage, View};
 
 use super::archive::ContextArchive;
@@ -77,7 +76,7 @@ pub(super) async fn append_reference(
     let messages = view_messages(shown.view);
     let is_there = match shown.run_id {
         Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
-        None => messages.last().is_some_and(|last| is_reference_to(last, snapshot, mode)),
+        None => messages.last().is_some_and(|last| is_reference_to(last, snapshot.context(), mode)),
     };
     if is_there {
         return Ok(Err(OperationRefusal::new("It is shown above already.")));
@@ -108,12 +107,4 @@ pub(super) async fn append_message(
     let entry = NewMessage { message, rev: 0, inbox };
     locked.lane.append(vec![entry.into()], shown.view.position).await?;
     Ok(())
-}
-
-/// Whether a message is a reference to this context in this mode.
-fn is_reference_to(message: &UiMessage, snapshot: &Snapshot, mode: RecallMode) -> bool {
-    let field = |key: &str| message.metadata()?.get(key)?.as_str();
-    is_reference(message)
-        && field("contextId") == Some(snapshot.context().as_str())
-        && field("mode") == Some(mode.name())
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use ship_context::SETTLED;
 use ship_context::contexts::{clean_title, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
 use ship_store::{
-    ContextBody, ContextId, ContextLine, Head, LogPiece, Position, SealedName, Seq, View,
+    ContextBody, ContextId, ContextLine, Head, LogPiece, Metadata, Position, SealedName, Seq, View,
 };
 
 use super::log_place::LogPlace;
@@ -176,7 +175,7 @@ impl OperationInProgress<'_> {
     /// if it is not part of the open request.
     fn answered_question<'m>(&self, messages: &[&'m UiMessage]) -> Option<&'m str> {
         let last = messages.iter().rfind(|message| !is_reference(message))?;
-        let is_settled = last.metadata().is_some_and(|metadata| metadata.get(SETTLED).is_some());
+        let is_settled = Metadata::of(last).settled_parts().is_some();
         let id = last.id().filter(|_| is_settled || last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
         (!waits).then_some(id)

@@ -10,7 +10,7 @@ use ship_context::contexts::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
+use ship_store::{LedgerLine, LedgerSeq, Metadata, StorageProblem, StorageProblemKind, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -251,12 +251,7 @@ fn shown_output(what: &str, mode: &str) -> Json {
 
 /// Counts the messages of the ledger that a run has loaded.
 fn loaded_in_run(messages: &[UiMessage], run_id: &str) -> usize {
-    let field = |message: &UiMessage, key: &str| message.metadata()?.get(key).cloned();
-    let of_run = |message: &&UiMessage| {
-        field(message, "runId").as_ref().and_then(Json::as_str) == Some(run_id)
-    };
-    let entries = |message: &UiMessage| {
-        field(message, "entries").and_then(|entries| entries.as_array().map(<[Json]>::len))
-    };
-    messages.iter().filter(of_run).filter_map(entries).sum()
+    let of_run = |metadata: &Metadata<'_>| metadata.run_id() == Some(run_id);
+    let loaded = messages.iter().map(Metadata::of).filter(of_run).filter_map(Metadata::entries);
+    loaded.map(Iterator::count).sum()
 }

@@ -10,7 +10,7 @@ use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_project::{FileError, Skill, SystemTexts};
-use ship_store::{About, ChatKey};
+use ship_store::{About, ChatKey, Metadata};
 
 use super::Engine;
 use crate::chat::loaded_skills;
@@ -30,7 +30,7 @@ pub(crate) struct ChatLocation {
 }
 
 impl ChatLocation {
-    /// Writes the location into a ledger entry or into metadata.
+    /// Writes the location into a ledger entry.
     pub(crate) fn write_to(&self, object: &mut Object) {
         for (name, value) in [("channel", &self.channel), ("chatId", &self.chat_id)] {
             object.set_or_remove(name, value.as_deref().map(Json::from));
@@ -46,7 +46,8 @@ impl SystemSources {
         about: About,
         messages: &[Arc<UiMessage>],
     ) -> Self {
-        let chat_id = last_user_field(messages, "chatId").map(str::to_owned);
+        let chat_id =
+            last_question_metadata(messages).and_then(Metadata::chat_id).map(str::to_owned);
         Self::read_at(agent, chat, ChatLocation { channel: about.channel, chat_id })
     }
 
@@ -97,8 +98,8 @@ impl SystemSources {
     }
 }
 
-/// Returns a metadata field of the person's last message.
-pub(crate) fn last_user_field<'a>(messages: &'a [Arc<UiMessage>], key: &str) -> Option<&'a str> {
+/// Returns the metadata of the person's last message.
+pub(crate) fn last_question_metadata(messages: &[Arc<UiMessage>]) -> Option<Metadata<'_>> {
     let last = messages.iter().rev().find(|message| message.role() == Role::User)?;
-    last.metadata()?.get(key)?.as_str()
+    Some(Metadata::of(last))
 }

@@ -8,7 +8,7 @@ use ship_context::{Journal, Recovery, SystemBlock, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
-use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
+use ship_store::{Chat, ChatKey, ChatState, LedgerBody, Metadata};
 
 use crate::chat::{
     Activation, CompactionState, LEDGER_PAGE, inbound_id_in, is_message, loaded_skills,
@@ -16,7 +16,7 @@ use crate::chat::{
 };
 use crate::digest::digest;
 use crate::engine::{
-    Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_user_field,
+    Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_question_metadata,
 };
 use crate::error::RunError;
 use crate::inbound::promoted_message;
@@ -69,13 +69,12 @@ impl Agent {
         };
         let said: Vec<Arc<UiMessage>> =
             found.messages.iter().chain(&found.queued).cloned().collect();
-        let place = ChatLocation {
-            channel: found.channel,
-            chat_id: last_user_field(&said, "chatId").map(str::to_owned),
-        };
+        let asked = last_question_metadata(&said);
+        let chat_id = asked.and_then(Metadata::chat_id).map(str::to_owned);
+        let place = ChatLocation { channel: found.channel, chat_id };
         let sources = SystemSources::read_at(agent, chat, place);
-        let blocks =
-            sources.blocks(agent, chat, last_user_field(&said, "requestId"), &found.loaded);
+        let request_id = asked.and_then(Metadata::request_id);
+        let blocks = sources.blocks(agent, chat, request_id, &found.loaded);
         let mut request = PreparedRequest::new(
             agent,
             blocks,

@@ -6,18 +6,18 @@
 use std::collections::{HashSet, VecDeque};
 
 use ship_context::{SystemBlock, ends_with_question};
-use ship_message::json::{Json, Object};
+use ship_message::json::Object;
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
     ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextBody, ContextLine, LedgerBody,
-    LedgerEntry, LedgerLine, LedgerSeq, NewMessage, ReadError, View,
+    LedgerEntry, LedgerLine, LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata,
+    ReadError, View,
 };
 
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
 use crate::chat::{LEDGER_PAGE, is_message, loaded_skills, promoted_messages, view_messages};
-use crate::engine::{Engine, SystemSources, last_user_field};
-use crate::inbound::promoted_metadata;
+use crate::engine::{Engine, SystemSources, last_question_metadata};
 
 /// The entries of the ledger that no run has read.
 pub(crate) struct UnreadLedger {
@@ -51,7 +51,8 @@ fn blocks(agent: &Engine, chat: &dyn Chat, state: &ChatState) -> Vec<SystemBlock
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
     let loaded = state.view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default();
     let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages);
-    sources.blocks(agent, chat.key(), last_user_field(&messages, "requestId"), &loaded)
+    let request_id = last_question_metadata(&messages).and_then(Metadata::request_id);
+    sources.blocks(agent, chat.key(), request_id, &loaded)
 }
 
 /// Returns the last message that was answered, from the ledger alone.
@@ -129,19 +130,17 @@ pub(crate) async fn missed_answers(
 fn has_answer(view: &View, line: &LedgerLine) -> bool {
     let LedgerBody::Entry(entry) = &line.body else { return false };
     let Some(run) = entry.key.strip_prefix(ANSWER_KEY) else { return false };
-    let is_its_end = |metadata: &Json| {
+    view.messages().map(Metadata::of).any(|metadata| {
         // A message that the run settled on its way is not its answer.
-        metadata.get("runId").and_then(Json::as_str) == Some(run)
-            && metadata.get("settled").is_none()
-    };
-    view.messages().any(|message| message.metadata().is_some_and(is_its_end))
+        metadata.run_id() == Some(run) && metadata.settled_parts().is_none()
+    })
 }
 
 /// Returns the request and the ledger position of the person's last message in a context.
 fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
     let question = |line: &ContextLine| {
         let ContextBody::Message(message) = &line.body else { return None };
-        let request = message.metadata()?.get("requestId")?.as_str()?;
+        let request = Metadata::of(message).request_id()?;
         (message.role() == Role::User).then(|| Some((request.to_owned(), line.inbox?)))?
     };
     view.lines.iter().rev().find_map(|line| question(line))
@@ -174,9 +173,9 @@ fn answer_from_ledger(entry: &LedgerEntry) -> Option<Object> {
     };
     let run = entry.key.strip_prefix(ANSWER_KEY)?;
     let mut message = UiMessage::new(format!("h_{run}"), Role::Assistant, vec![part]);
-    let mut metadata = promoted_metadata(entry);
-    metadata.set("source", "ledger");
-    message.set_metadata(Json::Object(metadata));
+    let mut metadata = NewMetadata::of_entry(entry);
+    metadata.set_source(MessageSource::Ledger);
+    metadata.write_to(&mut message);
     message.to_json().as_object().cloned()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ship_message::Role;
-use ship_store::ReadError;
+use ship_store::{Metadata, ReadError};
 
 use crate::digest::digest;
 use crate::engine::ActiveRun;
@@ -57,5 +57,5 @@ pub(crate) fn log_not_recorded(work: &ActiveRun, error: &dyn std::error::Error) 
 async fn last_run(work: &ActiveRun) -> Option<String> {
     let said = work.messages().await;
     let last = said.iter().rev().find(|message| message.role() == Role::Assistant)?;
-    Some(last.metadata()?.get("runId")?.as_str()?.to_owned())
+    Some(Metadata::of(last).run_id()?.to_owned())
 }

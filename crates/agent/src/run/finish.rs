@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_context::{JournalLine, SettledWork, close_message, join_texts};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
-use ship_store::{ANSWERS_TO, Lane, Synced};
+use ship_store::{ANSWERS_TO, Lane, MessageKind, MessageSource, Metadata, NewMetadata, Synced};
 
 use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
@@ -44,8 +44,8 @@ pub(crate) async fn finish(
     }
     let mut metadata = answer_metadata(work, &outcome, mark);
     // The message may be delivered by a later process, and more of the ledger may have been read by then.
-    metadata.set_or_remove(ANSWERS_TO, work.inbox().await.map(|seq| Json::from(seq.get())));
-    message.set_metadata(metadata.into());
+    metadata.set_answers_to(work.inbox().await);
+    metadata.write_to(&mut message);
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
     if let Err(error) = close_run(work, &message, &start.earlier).await {
@@ -98,23 +98,21 @@ pub(crate) fn answer_metadata(
     work: &ActiveRun,
     outcome: &Outcome,
     mark: Option<FinishReason>,
-) -> Object {
-    let mut metadata = Object::from([
-        ("v", Json::from(1u64)),
-        ("ts", work.locked.engine.clock.now().to_json()),
-        ("chatKey", work.locked.chat.key().as_str().into()),
-    ]);
-    work.place.write_to(&mut metadata);
-    metadata.set("requestId", work.request_id.as_str());
-    metadata.set("runId", work.run_id.as_str());
-    metadata.set("kind", "normal");
-    metadata.set("source", "egress");
+) -> NewMetadata {
+    let mut metadata = NewMetadata::new(work.locked.engine.clock.now());
+    metadata.set_chat_key(Some(work.locked.chat.key().as_str()));
+    metadata.set_channel(work.place.channel.as_deref());
+    metadata.set_chat_id(work.place.chat_id.as_deref());
+    metadata.set_request_id(work.request_id.as_str());
+    metadata.set_run_id(work.run_id.as_str());
+    metadata.set_kind(MessageKind::Normal);
+    metadata.set_source(MessageSource::Egress);
     match outcome {
         Outcome::Done | Outcome::Parked => {}
-        Outcome::Stopped => metadata.set("interrupted", true),
-        Outcome::Failed(sentence) => metadata.set("error", sentence.as_str()),
+        Outcome::Stopped => metadata.set_interrupted(),
+        Outcome::Failed(sentence) => metadata.set_error(sentence.as_str()),
     }
-    metadata.set_or_remove("finishReason", mark.map(|reason| Json::from(reason.name())));
+    metadata.set_finish_reason(mark);
     metadata
 }
 
@@ -127,8 +125,8 @@ async fn record_answer(
 ) -> Result<(), RunError> {
     // The texts of `chat_send` are left out, because each send has its own entry.
     let text = join_texts(&earlier.text, &message.text());
-    let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
-    let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));
+    let to = Metadata::of(message).answers_to();
+    let meta = to.map(|to| Object::from([(ANSWERS_TO, to.get())]));
     work.record_outgoing(answer_key(&work.run_id), &text, meta).await?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
     About, ChatState, ContextEvent, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, LogPiece,
-    Rotation, View,
+    Metadata, Rotation, View,
 };
 
 use super::finish::{self, finish};
@@ -312,9 +312,8 @@ impl LaneLoop {
 
     fn start_run(&self, view: &View) -> RunStart {
         let id = self.locked.engine.ids.next();
-        let metadata = view.messages().next_back().and_then(UiMessage::metadata);
-        let request_id =
-            metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
+        let last = view.messages().next_back();
+        let request_id = last.and_then(|message| Metadata::of(message).request_id());
         RunStart {
             run_id: format!("run_{id:016x}"),
             message_id: self.locked.engine.message_ids.answer_id(id),

@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::{MOVED, is_reference};
-use ship_context::{SETTLED, is_later_message};
-use ship_message::json::Json;
+use ship_context::compact::is_summary;
+use ship_context::contexts::is_reference;
+use ship_context::is_later_message;
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
-use ship_store::{Chat, ContextBody, ContextId, View};
+use ship_store::{Chat, ContextBody, ContextId, Metadata, View};
 
 use crate::error::RunError;
 use crate::inbound::AcceptedMessage;
@@ -30,7 +30,7 @@ pub(super) async fn find_reply(
 ) -> Result<Option<Reply>, RunError> {
     let Some(live) = chat.log().view().await? else { return Ok(None) };
     let Some((answer, context)) = find_answer(chat, &live, to).await? else { return Ok(None) };
-    let usage = match field(&answer, "runId") {
+    let usage = match Metadata::of(&answer).run_id() {
         Some(run_id) => usage_of_run(&chat.runs().requests(RECORDS_SEARCHED).await?, run_id),
         None => Usage::default(),
     };
@@ -44,16 +44,12 @@ pub(super) async fn find_reply(
 
 /// Returns the outcome of a run, from the metadata of its answer.
 fn outcome_of(answer: &UiMessage) -> Outcome {
-    let mark = |key| answer.metadata().and_then(|metadata| metadata.get(key));
-    match (field(answer, "error"), mark("interrupted").and_then(Json::as_bool)) {
-        (Some(sentence), _) => Outcome::Failed(sentence.to_owned()),
-        (None, Some(true)) => Outcome::Stopped,
-        (None, _) => Outcome::Done,
+    let metadata = Metadata::of(answer);
+    match metadata.error() {
+        Some(sentence) => Outcome::Failed(sentence.to_owned()),
+        None if metadata.is_interrupted() => Outcome::Stopped,
+        None => Outcome::Done,
     }
-}
-
-fn field<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
-    message.metadata()?.get(key)?.as_str()
 }
 
 /// Finds the first answer after the message, and its context. The newest answer may belong to a later message.
@@ -91,15 +87,16 @@ async fn find_earlier(
     answer: &UiMessage,
 ) -> Result<Vec<UiMessage>, RunError> {
     // Most runs write one message, and the logs that were left may be long.
-    let (Some(run_id), true) = (field(answer, "runId"), answer.id().is_some_and(is_later_message))
-    else {
+    let is_later = answer.id().is_some_and(is_later_message);
+    let Some(run_id) = Metadata::of(answer).run_id().filter(|_| is_later) else {
         return Ok(Vec::new());
     };
     let is_earlier = |message: &&UiMessage| {
         message.role() == Role::Assistant
-            && field(message, "runId") == Some(run_id)
+            && Metadata::of(message).run_id() == Some(run_id)
             && message.id() != answer.id()
-            && matches!(field(message, "kind"), None | Some("normal"))
+            && !is_summary(message)
+            && !is_reference(message)
     };
     let mut earlier: Vec<UiMessage> = Vec::new();
     // The sealed logs cannot contain a message that was read from the ledger after them.
@@ -122,7 +119,7 @@ fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
         let ContextBody::Message(message) = &line.body else { return false };
         line.inbox.is_none_or(|seq| seq == to.seq)
             && message.role() == Role::User
-            && field(message, "requestId") == Some(&to.request_id)
+            && Metadata::of(message).request_id() == Some(&to.request_id)
     })
 }
 
@@ -137,6 +134,9 @@ fn answer_after(view: &View, at: usize) -> Option<UiMessage> {
 /// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled or
 /// left behind.
 fn is_answer(message: &UiMessage) -> bool {
-    let has = |key| message.metadata().and_then(|metadata| metadata.get(key)).is_some();
-    message.role() == Role::Assistant && !is_reference(message) && !has(MOVED) && !has(SETTLED)
+    let metadata = Metadata::of(message);
+    message.role() == Role::Assistant
+        && !is_reference(message)
+        && metadata.moved().is_none()
+        && metadata.settled_parts().is_none()
 }

@@ -3,7 +3,7 @@
 //! The parts so far go into the log, so that they can be pruned and summarised like other messages; see
 //! `ship_context::SettledWork`. No work is repeated, and subscribers do not notice.
 
-use ship_context::{Journal, SETTLED, close_message};
+use ship_context::{Journal, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
 
 use super::finish;
@@ -44,7 +44,7 @@ fn settled_message(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMess
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
     }
     let mut metadata = finish::answer_metadata(work, &Outcome::Done, None);
-    metadata.set(SETTLED, count as u64);
-    message.set_metadata(metadata.into());
+    metadata.set_settled_parts(count as u64);
+    metadata.write_to(&mut message);
     message
 }

@@ -1,8 +1,7 @@
 //! Summaries: the instructions for the model, the check of its text, and the message it becomes.
 
-use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
-use ship_record::Timestamp;
+use ship_record::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange, Timestamp};
 
 use super::identifiers::identifiers;
 use super::transcript::shortened;
@@ -191,8 +190,7 @@ const IDENTIFIERS_MAX: usize = 200;
 
 /// Whether a message is a summary of others.
 pub fn is_summary(message: &UiMessage) -> bool {
-    let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
-    kind == Some("summary")
+    Metadata::of(message).kind() == Some(MessageKind::Summary)
 }
 
 /// Returns the prose of the summary among messages, if there is one, and all other messages.
@@ -234,30 +232,21 @@ pub fn summary_message(
     older: &[&UiMessage],
     now: Timestamp,
 ) -> UiMessage {
-    let mut count = 0;
-    let mut from = None;
-    let mut to = None;
+    let mut covered = SourceRange::default();
     for message in older {
-        let range = message.metadata().and_then(|metadata| metadata.get("sourceRange"));
-        let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
-        count += range.and_then(|range| range.get("count")?.as_number()).map_or(1, |n| n as u64);
-        let own = || message.id().map(Json::from);
-        from = from.or_else(|| of_range("fromId")).or_else(own);
-        to = of_range("toId").or_else(own).or(to);
+        let own = || message.id().map(str::to_owned);
+        let one = || SourceRange { count: 1, ..SourceRange::default() };
+        let range = Metadata::of(message).source_range().unwrap_or_else(one);
+        covered.count += range.count;
+        covered.from_id = covered.from_id.or(range.from_id).or_else(own);
+        covered.to_id = range.to_id.or_else(own).or(covered.to_id);
     }
-    let range = Object::from([
-        ("fromId", from.unwrap_or_default()),
-        ("toId", to.unwrap_or_default()),
-        ("count", Json::from(count)),
-    ]);
+    let mut metadata = NewMetadata::new(now);
+    metadata.set_kind(MessageKind::Summary);
+    metadata.set_source(MessageSource::Compact);
+    metadata.set_source_range(covered);
     let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
-    message.set_metadata(Json::Object(Object::from([
-        ("v", Json::from(1u64)),
-        ("ts", now.to_json()),
-        ("kind", "summary".into()),
-        ("source", "compact".into()),
-        ("sourceRange", range.into()),
-    ])));
+    metadata.write_to(&mut message);
     message
 }
 

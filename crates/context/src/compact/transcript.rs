@@ -5,6 +5,7 @@
 
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
+use ship_record::Metadata;
 
 use crate::cut_text::{CUT, CutMark, cut_middle};
 
@@ -59,8 +60,7 @@ pub fn transcript_entry(message: &UiMessage) -> String {
 }
 
 fn person_name(message: &UiMessage) -> String {
-    let name = message.metadata().and_then(|metadata| metadata.get("username")?.as_str());
-    match name {
+    match Metadata::of(message).username() {
         Some(name) => format!("User {name}"),
         None => "User".to_owned(),
     }

@@ -6,9 +6,9 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use ship_message::json::{Array, Json, Object};
+use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
-use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Timestamp};
+use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Metadata, Timestamp};
 
 use super::context_search::search_key;
 use super::frame::{
@@ -16,8 +16,8 @@ use super::frame::{
 };
 use super::placed_references::is_reference;
 use super::plain_text::cut_to_chars;
-use super::reference::Reference;
-use super::utterance::metadata_field;
+use super::reference::{Reference, ReferenceContent};
+use super::utterance::Speaker;
 
 /// The number of messages that `chat_load_history` returns at most.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
@@ -112,15 +112,8 @@ impl HistoryPosition {
 /// The entries of the ledger that are already in view.
 #[derive(Clone, Debug, Default)]
 pub struct VisibleEntries {
-    requests: HashSet<(LedgerSpeaker, String)>,
+    requests: HashSet<(Speaker, String)>,
     entries: HashSet<LedgerSeq>,
-}
-
-/// The author of an entry: ledgers have only these two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum LedgerSpeaker {
-    User,
-    Assistant,
 }
 
 impl VisibleEntries {
@@ -132,17 +125,15 @@ impl VisibleEntries {
         let mut in_view = Self { entries: promoted.into_iter().collect(), ..Self::default() };
         for message in messages.iter().map(Borrow::borrow) {
             if is_reference(message) {
-                let entries =
-                    metadata_field(message, "entries").and_then(Json::as_array).unwrap_or_default();
-                in_view.entries.extend(entries.iter().filter_map(Json::as_u64).map(LedgerSeq::new));
+                in_view.entries.extend(Metadata::of(message).entries().into_iter().flatten());
                 continue;
             }
             let role = match message.role() {
-                Role::User => LedgerSpeaker::User,
-                Role::Assistant => LedgerSpeaker::Assistant,
+                Role::User => Speaker::User,
+                Role::Assistant => Speaker::Assistant,
                 Role::System | Role::Unknown => continue,
             };
-            if let Some(request) = metadata_field(message, "requestId").and_then(Json::as_str) {
+            if let Some(request) = Metadata::of(message).request_id() {
                 in_view.requests.insert((role, request.to_owned()));
             }
         }
@@ -176,7 +167,7 @@ pub enum NotLoaded {
 struct LedgerMessage<'a> {
     seq: LedgerSeq,
     ts: Timestamp,
-    role: LedgerSpeaker,
+    role: Speaker,
     username: Option<&'a str>,
     request_id: Option<&'a str>,
     text: &'a str,
@@ -187,11 +178,7 @@ impl<'a> LedgerMessage<'a> {
     fn read(line: &'a LedgerLine) -> Option<Self> {
         let LedgerBody::Entry(entry) = &line.body else { return None };
         let entry = &entry.entry;
-        let role = match entry.str("role")? {
-            "user" => LedgerSpeaker::User,
-            "assistant" => LedgerSpeaker::Assistant,
-            _ => return None,
-        };
+        let role = Speaker::named(entry.str("role")?)?;
         // The person's note about a switch is not part of the conversation.
         let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
         if matches!(via, Some("operation" | "switch")) {
@@ -209,12 +196,12 @@ impl<'a> LedgerMessage<'a> {
 
     fn to_piece(&self) -> FramePiece {
         let speaker = match (self.role, self.username) {
-            (LedgerSpeaker::Assistant, _) => "assistant".to_owned(),
+            (Speaker::Assistant, _) => "assistant".to_owned(),
             // A name may contain anything, so it is shortened to one line.
-            (LedgerSpeaker::User, Some(name)) => {
+            (Speaker::User, Some(name)) => {
                 format!("user {}", super::plain_text::preview(name, 40))
             }
-            (LedgerSpeaker::User, None) => "user".to_owned(),
+            (Speaker::User, None) => "user".to_owned(),
         };
         FramePiece {
             text: format!("#{} {}", self.seq, speaker_line(self.ts, &speaker, self.text)),
@@ -294,16 +281,15 @@ pub fn earlier_talk_reference(
 
 fn make_reference(
     head: &str,
-    mode: &str,
+    mode: &'static str,
     entries: &[LedgerMessage<'_>],
     pieces: &[FramePiece],
     room: ReferenceBudget<'_>,
 ) -> Result<Reference, ReferenceTooLarge> {
     let framed = frame_content(FrameContent { head, title: None, pieces, left_out: 0 }, room)?;
-    let shown = entries.iter().skip(framed.dropped).map(|entry| Json::from(entry.seq.get()));
-    let tags =
-        Object::from([("mode", Json::from(mode)), ("entries", shown.collect::<Array>().into())]);
-    Ok(Reference { text: framed.text, left_out: framed.left_out, tags })
+    let shown = entries.iter().skip(framed.dropped).map(|entry| entry.seq);
+    let shows = ReferenceContent::Entries(shown.collect());
+    Ok(Reference { text: framed.text, left_out: framed.left_out, shows, mode })
 }
 
 #[cfg(test)]

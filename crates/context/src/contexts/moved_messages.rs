@@ -8,14 +8,10 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use ship_message::UiMessage;
-use ship_message::json::{Json, Object};
+use ship_record::{Metadata, NewMetadata};
 
 use super::placed_references::is_reference;
-use super::utterance::metadata_field;
 use crate::closed_message::close_message;
-
-/// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
-pub const MOVED: &str = "moved";
 
 /// Returns the messages that belong to a context. A message that a switch took along belongs to the other context,
 /// although the old log still holds it; a message that was brought back later stands after that switch.
@@ -25,14 +21,13 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     for message in messages.iter().rev().map(Borrow::borrow) {
         // A reference is useless without the message that it was fetched for.
         let id = match is_reference(message) {
-            true => metadata_field(message, "forMessageId").and_then(Json::as_str),
+            true => Metadata::of(message).for_message(),
             false => message.id(),
         };
         if !id.is_some_and(|id| moved.contains(id)) {
             own.push(message);
         }
-        let taken = metadata_field(message, MOVED).and_then(Json::as_array).unwrap_or_default();
-        moved.extend(taken.iter().filter_map(Json::as_str));
+        moved.extend(Metadata::of(message).moved().into_iter().flatten());
     }
     own.reverse();
     own
@@ -40,16 +35,21 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
 
 /// Returns the message that a run leaves behind when it switches: everything it has written so far, without open
 /// calls, with this metadata and the ids of the messages that were taken along.
-pub fn message_left_behind(so_far: &UiMessage, mut metadata: Object, moved: &[&str]) -> UiMessage {
+pub fn message_left_behind(
+    so_far: &UiMessage,
+    mut metadata: NewMetadata,
+    moved: &[&str],
+) -> UiMessage {
     let mut left = so_far.clone();
     close_message(&mut left);
-    metadata.set(MOVED, moved.iter().map(|id| Json::from(*id)).collect::<Vec<_>>());
-    left.set_metadata(metadata.into());
+    metadata.set_moved(moved.iter().copied());
+    metadata.write_to(&mut left);
     left
 }
 
 #[cfg(test)]
 mod tests {
+    use ship_message::json::{Json, Object};
     use ship_message::{INTERRUPTED_CALL, Role, StepStartPart, ToolPart, UiPart};
 
     use super::*;
@@ -75,7 +75,9 @@ mod tests {
             UiPart::Tool(switching),
         ];
         let so_far = UiMessage::new("a2", Role::Assistant, parts);
-        message_left_behind(&so_far, Object::from([("runId", "run_1")]), &["u2", "u3"])
+        let mut metadata = NewMetadata::default();
+        metadata.set_run_id("run_1");
+        message_left_behind(&so_far, metadata, &["u2", "u3"])
     }
 
     #[test]
@@ -96,7 +98,7 @@ mod tests {
     #[test]
     fn a_run_that_has_written_nothing_still_names_what_was_taken_along() {
         let nothing = UiMessage::new("a2", Role::Assistant, vec![]);
-        let left = message_left_behind(&nothing, Object::new(), &["u2"]);
+        let left = message_left_behind(&nothing, NewMetadata::default(), &["u2"]);
         assert!(left.parts().is_empty());
         assert_eq!(left.metadata().unwrap().to_string(), r#"{"moved":["u2"]}"#);
     }

@@ -7,15 +7,13 @@ use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 
 use ship_message::UiMessage;
-use ship_message::json::Json;
-use ship_record::ContextId;
+use ship_record::{ContextId, MessageKind, Metadata};
 
 use super::reference::RecallMode;
-use super::utterance::metadata_field;
 
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {
-    text(message, "kind") == Some("reference")
+    Metadata::of(message).kind() == Some(MessageKind::Reference)
 }
 
 /// Whether the run already has this reference.
@@ -26,15 +24,16 @@ pub fn is_referenced<M: Borrow<UiMessage>>(
     mode: RecallMode,
 ) -> bool {
     messages.iter().map(Borrow::borrow).any(|message| {
-        is_reference(message)
-            && text(message, "runId") == Some(run_id)
-            && text(message, "contextId") == Some(context.as_str())
-            && text(message, "mode") == Some(mode.name())
+        is_reference_to(message, context, mode) && Metadata::of(message).run_id() == Some(run_id)
     })
 }
 
-fn text<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
-    metadata_field(message, key).and_then(Json::as_str)
+/// Whether a message is a reference to this context in this mode.
+pub fn is_reference_to(message: &UiMessage, context: &ContextId, mode: RecallMode) -> bool {
+    let metadata = Metadata::of(message);
+    is_reference(message)
+        && metadata.context_id() == Some(context.as_str())
+        && metadata.mode() == Some(mode.name())
 }
 
 /// Puts each reference directly before the message that it was fetched for. A reference without its message stays
@@ -54,12 +53,13 @@ pub fn place_references<M: Borrow<UiMessage>>(messages: Vec<M>) -> Vec<M> {
     let mut others = Vec::with_capacity(messages.len());
     for message in messages {
         let reference = message.borrow();
-        let target = text(reference, "forMessageId").filter(|id| targets.contains(*id));
+        let metadata = Metadata::of(reference);
+        let target = metadata.for_message().filter(|id| targets.contains(*id));
         match target.filter(|_| is_reference(reference)).map(str::to_owned) {
             None => others.push(message),
             Some(target) => {
-                let context = text(reference, "contextId").map(str::to_owned);
-                let mode = text(reference, "mode").map(str::to_owned);
+                let context = metadata.context_id().map(str::to_owned);
+                let mode = metadata.mode().map(str::to_owned);
                 // A reference from the ledger has no context, and each of those shows something else.
                 let is_new = context.is_none() || seen.insert((target.clone(), context, mode));
                 if is_new {
@@ -80,7 +80,7 @@ pub fn place_references<M: Borrow<UiMessage>>(messages: Vec<M>) -> Vec<M> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ship_message::json::Object;
+    use ship_message::json::{Json, Object};
     use ship_message::{Role, UiPart};
 
     use super::*;

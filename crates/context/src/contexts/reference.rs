@@ -2,9 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
-use ship_record::Timestamp;
+use ship_message::{Role, UiMessage, UiPart, names};
+use ship_record::{ContextId, LedgerSeq, MessageKind, NewMetadata, Timestamp};
 
 use super::frame::{
     FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
@@ -24,21 +23,7 @@ pub enum RecallMode {
     Full,
 }
 
-impl RecallMode {
-    /// Returns the name of the mode.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Summary => "summary",
-            Self::Recent => "recent",
-            Self::Full => "full",
-        }
-    }
-
-    /// Returns the mode with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Summary, Self::Recent, Self::Full].into_iter().find(|mode| mode.name() == name)
-    }
-}
+names!(RecallMode { Summary = "summary", Recent = "recent", Full = "full" });
 
 /// What loading a context does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -88,8 +73,17 @@ pub struct Reference {
     pub text: String,
     /// The number of messages before the part that it shows.
     pub left_out: u64,
-    /// The metadata that tells it apart from others.
-    pub(super) tags: Object,
+    pub(super) shows: ReferenceContent,
+    pub(super) mode: &'static str,
+}
+
+/// The content that tells a reference apart from others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ReferenceContent {
+    /// An archived context.
+    Context(ContextId),
+    /// Entries of the ledger.
+    Entries(Vec<LedgerSeq>),
 }
 
 /// The purpose of a reference.
@@ -108,19 +102,20 @@ pub struct ReferenceOrigin<'a> {
 impl Reference {
     /// Makes the message of the reference.
     pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
-        let mut metadata = Object::from([
-            ("v", Json::from(1u64)),
-            ("ts", fetched.at.to_json()),
-            ("kind", "reference".into()),
-        ]);
-        for (key, value) in self.tags.into_entries() {
-            metadata.set(key, value);
+        let mut metadata = NewMetadata::new(fetched.at);
+        metadata.set_kind(MessageKind::Reference);
+        if let ReferenceContent::Context(context) = &self.shows {
+            metadata.set_context_id(context.as_str());
         }
-        metadata.set("forMessageId", fetched.for_message);
-        metadata.set_or_remove("runId", fetched.run_id.map(Json::from));
+        metadata.set_mode(self.mode);
+        if let ReferenceContent::Entries(entries) = self.shows {
+            metadata.set_entries(entries.into_iter());
+        }
+        metadata.set_for_message(fetched.for_message);
+        metadata.set_run_id(fetched.run_id);
         let mut message =
             UiMessage::new(fetched.id, Role::Assistant, vec![UiPart::text(self.text)]);
-        message.set_metadata(Json::Object(metadata));
+        metadata.write_to(&mut message);
         message
     }
 }
@@ -162,8 +157,8 @@ pub fn recall_reference(
     let title = Some(snapshot.title());
     let framed =
         frame_content(FrameContent { head: &head, title, pieces: &pieces, left_out }, room)?;
-    let tags = Object::from([("contextId", snapshot.context().as_str()), ("mode", mode.name())]);
-    Ok(Reference { text: framed.text, left_out: framed.left_out, tags })
+    let shows = ReferenceContent::Context(snapshot.context().clone());
+    Ok(Reference { text: framed.text, left_out: framed.left_out, shows, mode: mode.name() })
 }
 
 fn utterance_pieces(utterances: &[Utterance]) -> Vec<FramePiece> {
@@ -191,6 +186,7 @@ fn summary_piece(snapshot: &Snapshot) -> FramePiece {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ship_message::json::Json;
 
     use super::*;
 

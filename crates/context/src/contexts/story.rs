@@ -4,14 +4,12 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_record::Timestamp;
+use ship_record::{Metadata, Timestamp};
 
 use super::plain_text::{cut_to_chars, preview};
 use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
 use super::title::{clean_title, title_of_utterances};
-use super::utterance::{
-    Speaker, Utterance, metadata_field, spoken_messages, text_for_user, timestamp_of, utterances,
-};
+use super::utterance::{Speaker, Utterance, spoken_messages, text_for_user, utterances};
 use crate::compact::previous_summary;
 
 /// The content of a snapshot before it is cut to size.
@@ -36,10 +34,8 @@ impl Story {
         let messages_said = spoken_messages(messages);
         let compacted = previous_summary(&all).map(|(_, prose)| prose);
         let title = facts.title.and_then(clean_title);
-        let last_request = messages_said
-            .iter()
-            .rev()
-            .find_map(|message| metadata_field(message, "requestId")?.as_str());
+        let last_request =
+            messages_said.iter().rev().find_map(|message| Metadata::of(message).request_id());
         Self {
             title: title.unwrap_or_else(|| title_of_utterances(&utterances, facts.created_at)),
             is_compacted: compacted.is_some(),
@@ -47,7 +43,7 @@ impl Story {
             checkpoint: find_checkpoint(&messages_said, facts.created_at),
             updated_at: messages_said
                 .iter()
-                .filter_map(|message| timestamp_of(message))
+                .filter_map(|message| Metadata::of(message).ts())
                 .fold(facts.created_at, std::cmp::max),
             last_request_id: last_request.map(str::to_owned),
             message_count: messages_said.len() as u64
@@ -90,9 +86,8 @@ impl Story {
 
 /// Returns the number of messages that a summary covers.
 fn covered_messages(message: &UiMessage) -> u64 {
-    let range =
-        metadata_field(message, "sourceRange").filter(|_| message.role() == Role::Assistant);
-    range.and_then(|range| range.get("count")?.as_u64()).unwrap_or_default()
+    let range = Metadata::of(message).source_range();
+    range.filter(|_| message.role() == Role::Assistant).map_or(0, |range| range.count)
 }
 
 /// Returns the last answer that told the person something, or else the last answer.
@@ -105,7 +100,7 @@ fn find_checkpoint(
         answers().find(|answer| !text_for_user(answer).is_empty()).or_else(|| answers().next())?;
     Some(CheckpointMessage {
         message_id: message.id().unwrap_or_default().to_owned(),
-        ts: timestamp_of(message).unwrap_or(created_at),
+        ts: Metadata::of(message).ts().unwrap_or(created_at),
         preview: preview(&text_for_user(message), PREVIEW_CHARS_MAX),
     })
 }

@@ -6,8 +6,8 @@
 use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
-use ship_record::Timestamp;
+use ship_message::{Role, UiMessage, UiPart, names};
+use ship_record::{Metadata, Timestamp};
 
 use super::moved_messages::own_messages;
 use super::placed_references::is_reference;
@@ -27,7 +27,7 @@ pub struct Utterance {
 }
 
 /// The author of an utterance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
     /// The person in the chat.
     User,
@@ -35,15 +35,7 @@ pub enum Speaker {
     Assistant,
 }
 
-impl Speaker {
-    /// Returns the name that stands in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
-    }
-}
+names!(Speaker { User = "user", Assistant = "assistant" });
 
 impl Utterance {
     pub(super) fn to_json(&self) -> Json {
@@ -57,24 +49,10 @@ impl Utterance {
 
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         let object = json.as_object()?;
-        let speaker = match object.str("role")? {
-            "user" => Speaker::User,
-            "assistant" => Speaker::Assistant,
-            _ => return None,
-        };
+        let speaker = Speaker::named(object.str("role")?)?;
         let ts = object.get("ts").and_then(Timestamp::from_json)?;
         Some(Self { ts, speaker, text: object.str("text")?.to_owned() })
     }
-}
-
-/// Returns a field of a message's metadata.
-pub(super) fn metadata_field<'m>(message: &'m UiMessage, key: &str) -> Option<&'m Json> {
-    message.metadata()?.get(key)
-}
-
-/// Returns the time of a message, if it has one.
-pub(super) fn timestamp_of(message: &UiMessage) -> Option<Timestamp> {
-    metadata_field(message, "ts").and_then(Timestamp::from_json)
 }
 
 /// Whether a message was said by a person or the agent. Summaries and references were not.
@@ -101,7 +79,7 @@ pub(super) fn iter_utterances<'m>(
 ) -> impl Iterator<Item = Utterance> + Clone + 'm {
     let mut last = created_at;
     spoken.iter().filter_map(move |message| {
-        last = timestamp_of(message).unwrap_or(last);
+        last = Metadata::of(message).ts().unwrap_or(last);
         let (speaker, text) = match message.role() {
             Role::User => (Speaker::User, text_of_person(message)),
             Role::Assistant => (Speaker::Assistant, text_for_user(message)),
@@ -133,7 +111,7 @@ pub(super) fn text_for_user(message: &UiMessage) -> String {
         sent.text_of_call(tool).filter(|sent| !sent.text.trim().is_empty())
     });
     let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
-    let channel = metadata_field(message, "channel").and_then(Json::as_str);
+    let channel = Metadata::of(message).channel();
     let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
     let text = message.text();
     if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {

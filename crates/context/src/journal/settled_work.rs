@@ -8,12 +8,9 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{StepStartPart, UiMessage, UiPart};
-use ship_record::View;
+use ship_record::{Metadata, View};
 
 use super::{Journal, RunStart};
-
-/// The metadata field of a settled message: the number of the journal's parts that it holds.
-pub const SETTLED: &str = "settled";
 
 /// The work of a run in settled messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,13 +141,7 @@ pub(crate) fn journal_after_switch(view: Option<&View>, journal: &Journal) -> Op
 pub(crate) fn settled_parts(view: Option<&View>, journal: &Journal) -> Option<usize> {
     let mut messages = view?.messages();
     let found = messages.find(|message| message.id() == Some(&journal.start.message_id))?;
-    settled_count(found)
-}
-
-/// Returns the number of parts that a message settles, if it is a settled one.
-pub(crate) fn settled_count(message: &UiMessage) -> Option<usize> {
-    let count = message.metadata()?.get(SETTLED)?.as_u64()?;
-    usize::try_from(count).ok()
+    usize::try_from(Metadata::of(found).settled_parts()?).ok()
 }
 
 #[cfg(test)]

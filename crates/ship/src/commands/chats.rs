@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, StorageProblem, Timestamp,
+    Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Metadata, StorageProblem,
+    Timestamp,
 };
 
 use crate::failure::Failure;
@@ -98,8 +99,8 @@ fn row(key: &ChatKey, content: &ChatContent) -> Object {
     row.set("messageCount", content.messages as u64);
     row.set("queued", content.new_lines.iter().filter(|line| is_waiting(line)).count() as u64);
     let last = content.last_message.as_ref();
-    let updated = last.and_then(|message| message.metadata()?.get("ts").cloned());
-    row.set("updatedAt", updated.unwrap_or_default());
+    let updated = last.and_then(|message| Metadata::of(message).ts());
+    row.set("updatedAt", updated.map(Timestamp::to_json).unwrap_or_default());
     row
 }
 

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use ship_agent::inbound_message_id;
 use ship_context::SentTexts;
 use ship_context::compact::is_summary;
-use ship_context::contexts::{MOVED, is_reference};
+use ship_context::contexts::is_reference;
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
 use ship_store::{
-    Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, Timestamp, View,
+    Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq,
+    View,
 };
 
 use crate::arguments::DEFAULT_CHAT;
@@ -208,35 +209,32 @@ async fn waiting_messages(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
     let inbox = view.as_ref().and_then(|view| view.inbox);
     let message = |line: LedgerLine| {
         let LedgerBody::Entry(entry) = line.body else { return None };
-        let mut metadata = entry.entry;
-        (metadata.str("role") == Some("user")).then_some(())?;
-        metadata.remove("role");
-        let text = metadata.remove("text").unwrap_or_default();
-        metadata.set("queued", true);
+        (entry.entry.str("role") == Some("user")).then_some(())?;
+        let text = entry.entry.get("text").cloned().unwrap_or_default();
         let part = Object::from([("type", Json::from("text")), ("text", text)]);
         let part = UiPart::from_json(part.into());
         let first = || format!("u_{}", line.seq);
         let id = view.as_ref().map_or_else(first, |view| inbound_message_id(view, line.seq));
         let mut message = UiMessage::new(id, Role::User, vec![part]);
-        message.set_metadata(metadata.into());
+        NewMetadata::of_queued(entry).write_to(&mut message);
         Some(message)
     };
     Ok(super::chats::unread_lines(chat, inbox).await?.into_iter().filter_map(message).collect())
 }
 
 fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Result<(), Failure> {
-    let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
-    if was_left && text_for_user::project_texts_for_user(&message, settings).is_empty() {
+    let metadata = Metadata::of(&message);
+    if metadata.moved().is_some()
+        && text_for_user::project_texts_for_user(&message, settings).is_empty()
+    {
         // The message has only the switching call, with which the answer in the other context begins.
         return Ok(());
     }
-    let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
-    let mut when =
-        about("ts").and_then(Timestamp::from_json).map(output::format_time).unwrap_or_default();
-    if about("queued").is_some() {
+    let mut when = metadata.ts().map(output::format_time).unwrap_or_default();
+    if metadata.is_queued() {
         when.push_str(" (queued)");
     }
-    let author = match (message.role().name(), about("username").and_then(Json::as_str)) {
+    let author = match (message.role().name(), metadata.username()) {
         (Some("user"), Some(name)) => output::escape_unprintable(name),
         (role, _) => role.unwrap_or("?").to_owned(),
     };
@@ -328,7 +326,7 @@ mod tests {
 
     use ship_store::{
         Clock, ContextId, FileStore, Head, LogPiece, MessageId, NewMessage, Position, Rotation,
-        StoreOptions,
+        StoreOptions, Timestamp,
     };
     use ship_testkit::chat::{Begun, entry, id, message, options};
     use ship_testkit::clock::ManualClock;

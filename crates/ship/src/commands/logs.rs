@@ -9,7 +9,7 @@ use std::time::Duration;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_project::LogReader;
-use ship_store::Timestamp;
+use ship_store::{Metadata, Timestamp};
 
 use super::message_exchange::active_messages;
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ async fn requests_answered_together(
 }
 
 fn request_id_of(message: &UiMessage) -> Option<&str> {
-    message.metadata()?.get("requestId")?.as_str()
+    Metadata::of(message).request_id()
 }
 
 fn print(session: &Session, line: &Object) -> Result<(), Failure> {

@@ -5,9 +5,8 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent, STOPPED};
-use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
-use ship_store::ContextId;
+use ship_store::{ContextId, Metadata};
 
 use super::context::hints_for_shell;
 use super::context_news::ContextNews;
@@ -116,8 +115,7 @@ fn stopped_failure(before_a_word: bool, left: Option<&ContextId>) -> Failure {
 }
 
 fn run_failure(session: &Session, message: &UiMessage, sentence: &str) -> Failure {
-    let request = message.metadata().and_then(|metadata| metadata.get("requestId"));
-    let request = request.and_then(Json::as_str).unwrap_or_default();
+    let request = Metadata::of(message).request_id().unwrap_or_default();
     Failure::new("failed", session.chat_flags.add_to_commands_in(sentence))
         .with_hint(format!("`ship logs --request {request}` tells more"))
 }

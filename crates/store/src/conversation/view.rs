@@ -56,7 +56,7 @@ use crate::Timestamp;
 use group::EntryGroup;
 use plain_entries::Opening;
 
-pub use record::without_record;
+pub use record::{recorded_lines, without_record};
 
 /// Converts entries into messages.
 ///

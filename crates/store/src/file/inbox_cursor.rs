@@ -6,14 +6,12 @@
 use std::path::Path;
 
 use parking_lot::Mutex;
-use ship_message::UiMessage;
-use ship_message::json::Json;
 
 use super::chat::ChatFiles;
 use super::ledger;
 use crate::disk::FileLook;
 use crate::{
-    ANSWER_KEY, ANSWERS_TO, AnsweredEntries, LedgerBody, LedgerLine, LedgerSeq, ReadError,
+    ANSWER_KEY, AnsweredEntries, LedgerBody, LedgerLine, LedgerSeq, Metadata, ReadError,
     StorageError, StorageProblem, StorageProblemKind,
 };
 
@@ -137,12 +135,10 @@ impl ChatFiles {
     /// Finds the last answer in the context, if it was given in this chat.
     fn last_answer(&self) -> LastAnswer {
         let Ok(Some(view)) = self.view() else { return LastAnswer::default() };
-        let answer = view.messages().next_back().and_then(UiMessage::metadata).and_then(|about| {
-            let text = |key: &str| about.get(key).and_then(Json::as_str);
-            let is_here = text("chatKey") == Some(self.key.as_str());
-            let question = LedgerSeq::new(about.get(ANSWERS_TO)?.as_u64()?);
-            let run = text("runId").filter(|_| is_here)?;
-            Some((format!("{ANSWER_KEY}{run}"), question))
+        let answer = view.messages().next_back().map(Metadata::of).and_then(|about| {
+            let is_here = about.chat_key() == Some(self.key.as_str());
+            let run = about.run_id().filter(|_| is_here)?;
+            Some((format!("{ANSWER_KEY}{run}"), about.answers_to()?))
         });
         LastAnswer { answer, ..LastAnswer::default() }
     }

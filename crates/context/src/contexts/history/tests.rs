@@ -1,4 +1,5 @@
 use ship_message::UiPart;
+use ship_message::json::Object;
 use ship_record::LedgerEntry;
 
 use super::super::reference::ReferenceOrigin;
@@ -29,8 +30,9 @@ fn ledger(texts: &[&str]) -> Vec<LedgerLine> {
     texts.iter().enumerate().map(line).collect()
 }
 
-fn entries(reference: &Reference) -> String {
-    reference.tags.get("entries").unwrap().to_string()
+fn entries(reference: &Reference) -> Vec<u64> {
+    let ReferenceContent::Entries(entries) = &reference.shows else { panic!("no entries") };
+    entries.iter().map(|entry| entry.get()).collect()
 }
 
 #[test]
@@ -61,25 +63,25 @@ fn what_is_in_view_is_not_loaded_again() {
     let ask = HistoryQuery { limit: Some(1), ..HistoryQuery::default() };
     let in_view = VisibleEntries::in_messages(&[&said], [LedgerSeq::new(5)]);
     let (first, loaded) = history_reference(&ledger, &ask, &in_view, 0, room()).unwrap();
-    assert_eq!((entries(&first).as_str(), loaded), ("[4]", 1));
+    assert_eq!((entries(&first), loaded), (vec![4], 1));
 
     let at = Timestamp::from_millis(0);
     let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", run_id: None, at });
     let in_view = VisibleEntries::in_messages(&[&said, &first], [LedgerSeq::new(5)]);
     let ask = HistoryQuery::default();
     let (second, _) = history_reference(&ledger, &ask, &in_view, loaded, room()).unwrap();
-    assert_eq!(entries(&second), "[1,3]");
+    assert_eq!(entries(&second), [1, 3]);
 }
 
 #[test]
 fn a_keyword_and_a_time_make_it_fewer() {
     let ledger = ledger(&["Red", "blue", "RED again", "red"]);
     for ((limit, before, keyword), found) in [
-        ((None, None, Some("red")), "[1,3,4]"),
-        ((None, Some("4"), Some("red")), "[1,3]"),
-        ((None, Some("#3"), Some("red")), "[1]"),
-        ((None, Some("1970-01-01T00:00:03.000Z"), None), "[1,2]"),
-        ((Some(2), None, Some(" ")), "[3,4]"),
+        ((None, None, Some("red")), vec![1, 3, 4]),
+        ((None, Some("4"), Some("red")), vec![1, 3]),
+        ((None, Some("#3"), Some("red")), vec![1]),
+        ((None, Some("1970-01-01T00:00:03.000Z"), None), vec![1, 2]),
+        ((Some(2), None, Some(" ")), vec![3, 4]),
     ] {
         let ask = HistoryQuery::read(limit, before, keyword.map(str::to_owned)).unwrap();
         let loaded = history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room());
@@ -137,9 +139,9 @@ fn a_first_context_begins_with_the_newest_of_what_was_said_before_it() {
     let long = "x".repeat(5_000);
     let reference =
         earlier_talk_reference(&ledger(&[&long, &long, &long]), room()).unwrap().unwrap();
-    assert_eq!(entries(&reference), "[2,3]");
+    assert_eq!(entries(&reference), [2, 3]);
     let longer = "x".repeat(50_000);
     let reference = earlier_talk_reference(&ledger(&["old", &longer]), room()).unwrap().unwrap();
-    assert!(entries(&reference) == "[2]" && reference.text.chars().count() < 12_500);
+    assert!(entries(&reference) == [2] && reference.text.chars().count() < 12_500);
     assert_eq!(earlier_talk_reference(&[], room()), Ok(None));
 }

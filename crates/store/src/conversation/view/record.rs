@@ -22,6 +22,12 @@ pub fn without_record(message: &UiMessage) -> UiMessage {
     }
 }
 
+/// Returns the record of a message's lines, each with its `id` and `ts`.
+pub fn recorded_lines(message: &UiMessage) -> &[Json] {
+    let record = message.metadata().and_then(|metadata| metadata.get(KEY)?.get("entries"));
+    record.and_then(Json::as_array).unwrap_or_default()
+}
+
 /// Returns the message of a group of lines, with their record.
 pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     let (message, lines) = group.finish();
