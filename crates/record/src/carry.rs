@@ -44,7 +44,7 @@ pub enum CompactionData {
 pub struct Beginning {
     /// The operation that began it, or `first message`.
     pub by: Option<String>,
-    /// The time.
+    /// The time at which it began.
     pub at: Option<Timestamp>,
 }
 
@@ -55,7 +55,7 @@ pub struct PublishedBy {
     pub operation: Option<String>,
     /// The generation of the log that it published.
     pub generation: Option<Gen>,
-    /// The time.
+    /// The time at which it did so.
     pub at: Option<Timestamp>,
     /// The reason for leaving the context before.
     pub reason: Option<String>,

@@ -114,7 +114,7 @@ pub struct ChatLook {
 pub struct BlobRef {
     /// Their digest, 64 hex digits.
     pub sha256: String,
-    /// How many.
+    /// The number of bytes.
     pub size: u64,
     /// What they are.
     pub media_type: String,
