@@ -30,7 +30,9 @@ fn world(summary_takes: Duration) -> World {
 #[test]
 fn a_compaction_that_takes_long_says_what_it_does_and_then_what_came_of_it() {
     let ran = world(SLOW).ship.run(&["compact"]);
-    assert_eq!(ran.err(), "(Making room: 6 older messages become a summary)\n");
+    let told = "(Making room: 6 older messages become a summary)";
+    // Where a machine has much else to do, `making room` may come before it.
+    assert!(ran.err().lines().any(|line| line == told), "{}", ran.err());
     assert!(ran.out().starts_with("6 messages became a summary (by summary): "), "{}", ran.out());
     assert!(ran.out().ends_with("\nTake it back with: ship compact --undo\n"), "{}", ran.out());
 }
