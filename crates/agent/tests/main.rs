@@ -7,5 +7,6 @@
 mod compaction;
 mod contexts;
 mod conversations;
+mod harness;
 mod runs;
 mod seen;

@@ -16,4 +16,3 @@ mod recorded;
 mod replies;
 mod sends;
 mod settled;
-mod test_agent;

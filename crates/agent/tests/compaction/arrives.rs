@@ -8,7 +8,8 @@ use ship_agent::{Inbound, Outcome, Rules, Stop};
 use ship_message::Role;
 use ship_testkit::llm::Answer;
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
+use crate::harness::chat;
 
 const LONG_ENOUGH: Duration = Duration::from_secs(20);
 

@@ -2,7 +2,8 @@
 
 use ship_agent::{CompactionTrigger, CompactionUndo, Outcome, Rules};
 
-use super::world::{World, chat, words};
+use super::world::{World, words};
+use crate::harness::chat;
 
 /// What a look at the next request and a plan of a compaction say: both say the same.
 async fn told(world: &World) -> CompactionTrigger {

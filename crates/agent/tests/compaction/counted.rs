@@ -5,7 +5,8 @@ use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Outcome, Ru
 use ship_message::json::{Json, Object};
 use ship_store::Store as _;
 
-use super::world::{World, chat, message, words};
+use super::world::{World, message, words};
+use crate::harness::chat;
 
 const WINDOW: u64 = 16_000;
 

@@ -7,7 +7,8 @@ use ship_store::{About, NewLine, Store};
 use ship_testkit::chat::first_context;
 use ship_testkit::llm::{Answer, faults};
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, message, words};
+use super::world::{SUMMARY, World, asks_for_summary, message, words};
+use crate::harness::chat;
 
 const MESSAGES: usize = 2_000;
 const TOKENS_EACH: usize = 1_000;

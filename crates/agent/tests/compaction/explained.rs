@@ -8,7 +8,8 @@ use ship_agent::{Outcome, RecordedRequest, RequestAnswer, RequestMessages, Rules
 use ship_provider::CachedSequence;
 use ship_testkit::llm::Answer;
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
+use crate::harness::chat;
 
 /// Every body that went out is on record in its order, and is written again byte for byte. Gives the records
 /// of the requests for answers, with their bodies.

@@ -2,7 +2,8 @@
 
 use ship_agent::{Outcome, Rules};
 
-use super::world::{World, chat, words};
+use super::world::{World, words};
+use crate::harness::chat;
 
 async fn grown(world: &World, turns: usize, tokens: usize) {
     for nth in 0..turns {

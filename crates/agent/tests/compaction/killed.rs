@@ -9,11 +9,11 @@ use ship_store::{Derived, FileStore, Store};
 use ship_testkit::chat::options;
 use ship_testkit::power;
 use ship_testkit::sample::sample;
-use ship_testkit::sim::{Fault, SimDisk};
+use ship_testkit::sim::Fault;
 use ship_testkit::sweep::block_on;
 
-use super::local::{Local, Setup};
-use super::world::chat;
+use super::grown::grown;
+use crate::harness::{TestAgent, chat};
 
 const MESSAGES: usize = 16;
 const QUESTION: &str = "and now?";
@@ -35,8 +35,8 @@ enum Found {
 }
 
 /// Looks at a context, which must be one or the other.
-async fn found(local: &Local, at: &str) -> Found {
-    let ids = local.ids().await;
+async fn found(test: &TestAgent, at: &str) -> Found {
+    let ids = test.ids().await;
     let is_ours = |id: &&String| id.starts_with('m');
     let ours: Vec<String> = ids.iter().filter(is_ours).cloned().collect();
     match ids[0].starts_with("s_") {
@@ -55,21 +55,21 @@ async fn found(local: &Local, at: &str) -> Found {
 }
 
 /// Goes on in a chat in which a compaction was cut off: it answers, and the originals can be brought back.
-async fn goes_on(local: &Local, accepted: bool, at: &str) -> Found {
-    let found_first = found(local, at).await;
+async fn goes_on(test: &TestAgent, accepted: bool, at: &str) -> Found {
+    let found_first = found(test, at).await;
     if !accepted {
         // It was not acknowledged, so whoever sent it sends it again.
-        assert!(local.accept(QUESTION).await);
+        assert!(test.accept(QUESTION).await);
     }
-    local.run().await.unwrap();
-    assert_eq!(found(local, at).await, Found::New, "{at}");
-    let messages = local.messages().await;
+    test.run().await;
+    assert_eq!(found(test, at).await, Found::New, "{at}");
+    let messages = test.messages().await;
     assert_eq!(messages.last().unwrap().text(), "Aye.", "{at}");
     let questions = messages.iter().filter(|message| message.text() == QUESTION).count();
     assert_eq!(questions, 1, "{at}: it was asked once");
-    let undone = local.agent.undo_compaction(&chat()).await.unwrap();
+    let undone = test.agent.undo_compaction(&chat()).await.unwrap();
     assert!(matches!(undone, CompactionUndo::Messages(_)), "{at}: {undone:?}");
-    let ids = local.ids().await;
+    let ids = test.ids().await;
     assert_eq!(ids[..MESSAGES], originals(), "{at}: everything is back");
     assert_eq!(ids.len(), MESSAGES + 2, "{at}: and what was said since is behind it: {ids:?}");
     found_first
@@ -77,37 +77,37 @@ async fn goes_on(local: &Local, accepted: bool, at: &str) -> Found {
 
 #[tokio::test]
 async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_the_new_one() {
-    let whole = Setup::grown(SimDisk::new(), MESSAGES).await;
+    let whole = grown(MESSAGES).await;
     let first = whole.disk.calls();
-    assert_eq!(whole.local().say(QUESTION).await, Some(Outcome::Done));
-    assert_eq!(whole.model.summaries(), 1);
+    assert_eq!(whole.agent().say(QUESTION).await, Some(Outcome::Done));
+    assert_eq!(whole.model().summaries(), 1);
     let calls = whole.disk.calls() - first;
 
     let (mut olds, mut news, mut reused) = (0, 0, 0);
     // Killed before a call is killed after the one before it.
     let cases = (0..calls).flat_map(|at| [(at, Fault::KillAfter), (at, Fault::Torn)]);
     for (at, fault) in sample(cases, 5) {
-        let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
+        let setup = grown(MESSAGES).await;
         setup.disk.fail_in(at, fault);
-        let dying = setup.local();
+        let dying = setup.agent();
         let accepted = dying.accept(QUESTION).await;
-        let _ = dying.run().await;
+        let _ = dying.try_run().await;
         if !setup.disk.is_dead() {
             // A call that finds or writes nothing is not a place to die after.
             continue;
         }
         drop(dying);
         setup.disk.revive();
-        let living = setup.local();
+        let living = setup.agent();
         let has_draft = draft(&living).await;
-        let before = setup.model.summaries();
+        let before = setup.model().summaries();
         match goes_on(&living, accepted, &format!("{fault:?} at {at}")).await {
             Found::Old => olds += 1,
             Found::New => news += 1,
         }
         if has_draft {
             reused += 1;
-            assert_eq!(setup.model.summaries(), before, "{fault:?} at {at}: it was paid for");
+            assert_eq!(setup.model().summaries(), before, "{fault:?} at {at}: it was paid for");
         }
     }
     assert!(olds > 5 && news > 1, "{olds} found the old context and {news} the new one");
@@ -115,23 +115,23 @@ async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_t
 }
 
 /// Whether a summary waits to be in force.
-async fn draft(local: &Local) -> bool {
-    let meta = local.chat().await.derived().read(Derived::Meta).await.unwrap();
+async fn draft(test: &TestAgent) -> bool {
+    let meta = test.stored().await.derived().read(Derived::Meta).await.unwrap();
     meta.is_some_and(|meta| meta.value.get("draft").is_some())
 }
 
 #[tokio::test]
 async fn a_power_cut_at_any_point_of_a_compaction_leaves_the_old_context_or_the_new_one() {
-    let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
-    let local = setup.local();
-    assert!(local.accept(QUESTION).await);
+    let setup = grown(MESSAGES).await;
+    let test = setup.agent();
+    assert!(test.accept(QUESTION).await);
     let first = setup.disk.ops_len();
-    assert_eq!(local.run().await.unwrap(), Some(Outcome::Done));
+    assert_eq!(test.run().await, Some(Outcome::Done));
     let ops = setup.disk.ops();
     let (mut olds, mut news) = (0, 0);
     for end in sample(first..=ops.len(), 3) {
         for (name, disk) in power::states(&ops[..end]) {
-            let after = Local::on(Box::new(disk), &setup);
+            let after = TestAgent::on(Box::new(disk), &setup);
             match goes_on(&after, true, &format!("{end}: {name}")).await {
                 Found::Old => olds += 1,
                 Found::New => news += 1,
@@ -143,23 +143,23 @@ async fn a_power_cut_at_any_point_of_a_compaction_leaves_the_old_context_or_the_
 
 #[tokio::test]
 async fn a_disk_that_fills_up_during_the_summary_costs_no_second_summary() {
-    let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
-    let local = setup.local();
+    let setup = grown(MESSAGES).await;
+    let test = setup.agent();
     let disk = setup.disk.clone();
-    setup.model.meanwhile(move || disk.fail_writes(Some(FULL)));
-    assert!(local.accept(QUESTION).await);
-    assert!(local.run().await.is_err(), "nothing can be written");
+    setup.model().meanwhile(move || disk.fail_writes(Some(FULL)));
+    assert!(test.accept(QUESTION).await);
+    assert!(test.try_run().await.is_err(), "nothing can be written");
     setup.disk.fail_writes(None);
-    assert_eq!(goes_on(&local, true, "a full disk").await, Found::Old);
-    assert_eq!(setup.model.summaries(), 1);
+    assert_eq!(goes_on(&test, true, "a full disk").await, Found::Old);
+    assert_eq!(setup.model().summaries(), 1);
 }
 
 #[tokio::test]
 async fn a_log_that_is_repaired_during_the_summary_is_compacted_all_the_same_and_paid_for_once() {
-    let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
-    let local = setup.local();
+    let setup = grown(MESSAGES).await;
+    let test = setup.agent();
     let disk = setup.disk.memory();
-    setup.model.meanwhile(move || {
+    setup.model().meanwhile(move || {
         lose_the_head(&disk);
         // `ship verify --repair`, in another process.
         let store = FileStore::on_disk(Box::new(disk), options());
@@ -168,9 +168,9 @@ async fn a_log_that_is_repaired_during_the_summary_is_compacted_all_the_same_and
             assert!(!chat.repair().await.unwrap().is_empty());
         });
     });
-    assert_eq!(local.say(QUESTION).await, Some(Outcome::Done));
-    assert_eq!(found(&local, "repaired").await, Found::New);
-    assert_eq!(setup.model.summaries(), 1);
+    assert_eq!(test.say(QUESTION).await, Some(Outcome::Done));
+    assert_eq!(found(&test, "repaired").await, Found::New);
+    assert_eq!(setup.model().summaries(), 1);
 }
 
 /// Overwrites the start of the context log.

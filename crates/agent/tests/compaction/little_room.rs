@@ -8,7 +8,8 @@ use ship_agent::{Outcome, Rules};
 use ship_message::Role;
 use ship_testkit::llm::{Answer, Rules as Judge, Speech, Stop, faults};
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
+use crate::harness::chat;
 
 fn sums_up_with(world: &World, summary: Answer) {
     world.server.otherwise(Answer::judge(move |exchange| match asks_for_summary(exchange) {

@@ -6,7 +6,8 @@ use ship_message::json::{Json, Object};
 use ship_testkit::llm::overflow::{Place, WORDINGS};
 use ship_testkit::llm::{Answer, Status};
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
+use crate::harness::chat;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overflow_makes_room_once_and_no_tool_runs_again() {

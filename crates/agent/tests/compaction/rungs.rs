@@ -3,7 +3,8 @@
 use ship_agent::{Outcome, Rules};
 use ship_testkit::llm::{Answer, faults};
 
-use super::world::{SUMMARY, World, asks_for_summary, chat, words};
+use super::world::{SUMMARY, World, asks_for_summary, words};
+use crate::harness::chat;
 
 async fn grown(world: &World, turns: usize, tokens: usize) {
     for nth in 0..turns {

@@ -3,33 +3,28 @@
 use ship_agent::{Outcome, Rules};
 use ship_message::json::Json;
 use ship_store::ContextBody;
-use ship_testkit::clock::ManualClock;
-use ship_testkit::sim::SimDisk;
 
-use super::local::{Local, Setup, model};
-use super::world::{World, chat, words};
+use super::grown::{model, ruled};
+use super::world::{World, words};
+use crate::harness::{Setup, TestAgent, chat};
 
 #[tokio::test]
 async fn hundreds_of_turns_are_compacted_seldom_and_never_twice_without_a_word_between() {
     const TURNS: usize = 400;
-    let setup = Setup {
-        disk: SimDisk::new(),
-        model: model().with_window(16_000),
-        rules: Rules::default(),
-        clock: ManualClock::default(),
-    };
-    let local = setup.local();
+    let model = model().with_window(16_000);
+    let setup = Setup { model: Some(model), ..ruled(Rules::default()) };
+    let test = setup.agent();
     let mut compactions: Vec<Compaction> = Vec::new();
     for nth in 0..TURNS {
         let said = format!("{nth:04} {}", words(100 + nth % 7 * 20));
-        assert_eq!(local.say(&said).await, Some(Outcome::Done), "{nth}");
-        let last = last_compaction(&local).await;
+        assert_eq!(test.say(&said).await, Some(Outcome::Done), "{nth}");
+        let last = last_compaction(&test).await;
         compactions.extend(last.filter(|last| compactions.last() != Some(last)));
-        assert_eq!(setup.model.summaries(), compactions.len(), "turn {nth}: one for a turn");
+        assert_eq!(setup.model().summaries(), compactions.len(), "turn {nth}: one for a turn");
     }
-    assert_eq!(setup.model.asked() - setup.model.summaries(), TURNS);
+    assert_eq!(setup.model().asked() - setup.model().summaries(), TURNS);
 
-    let planned = local.agent.plan_compaction(&chat()).await.unwrap().unwrap();
+    let planned = test.agent.plan_compaction(&chat()).await.unwrap().unwrap();
     let (most, least) = (planned.trigger.tokens.unwrap(), planned.floor + 300);
     let before_their_time = compactions.iter().filter(|it| it.before <= most).count();
     assert_eq!(before_their_time, 0, "{compactions:?}");
@@ -47,8 +42,8 @@ struct Compaction {
     after: u64,
 }
 
-async fn last_compaction(local: &Local) -> Option<Compaction> {
-    let view = local.view().await;
+async fn last_compaction(test: &TestAgent) -> Option<Compaction> {
+    let view = test.view().await;
     view.lines.iter().rev().find_map(|line| match &line.body {
         ContextBody::Event(event) if event.event == "compacted" => {
             let number = |key: &str| event.data.get(key).and_then(Json::as_u64).unwrap();

@@ -3,7 +3,8 @@
 use ship_agent::{CompactionUndo, Outcome, Rules};
 use ship_message::UiMessage;
 
-use super::world::{World, chat, words};
+use super::world::{World, words};
+use crate::harness::chat;
 
 fn ids(messages: &[UiMessage]) -> Vec<String> {
     messages.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect()

@@ -2,7 +2,8 @@
 
 use ship_agent::{Inbound, Outcome, Rules, Stop};
 
-use super::world::{World, chat, words};
+use super::world::{World, words};
+use crate::harness::chat;
 
 /// Accepts messages, and answers them all.
 async fn answer_all(world: &World, count: usize, message: impl Fn(usize) -> Inbound) {

@@ -15,6 +15,8 @@ use ship_store::{ChatKey, ContextBody, FileStore, Store, StoreOptions};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
 
+use crate::harness::chat;
+
 /// What a good summary looks like.
 pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
     ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
@@ -52,10 +54,6 @@ pub(crate) struct World {
     pub(crate) looks: Arc<AtomicUsize>,
     pub(crate) log: Arc<Kept>,
     said: AtomicUsize,
-}
-
-pub(crate) fn chat() -> ChatKey {
-    "terminal:main".parse().unwrap()
 }
 
 impl World {

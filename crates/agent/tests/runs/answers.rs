@@ -5,7 +5,7 @@ use std::time::Duration;
 use ship_agent::{Outcome, Rules, RunEvent, Stop};
 use ship_message::Chunk;
 
-use super::test_agent::{Setup, line, mark};
+use crate::harness::{Setup, line, mark};
 
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
 

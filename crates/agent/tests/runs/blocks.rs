@@ -10,7 +10,7 @@ use ship_store::ChatKey;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep, call, calls, text};
 
-use super::test_agent::{KeptLog, inbound};
+use crate::harness::{KeptLog, inbound};
 
 /// A tool that writes a file of the project.
 fn write_tool(root: std::path::PathBuf) -> Tool {

@@ -14,7 +14,7 @@ use ship_testkit::scripted_model::{
 };
 use ship_testkit::sim::Fault;
 
-use super::test_agent::{Setup, TestAgent, line, mark};
+use crate::harness::{Setup, TestAgent, line, mark};
 
 /// Says a text and then ends so.
 fn ends(reason: FinishReason) -> [ScriptedStep; 1] {
@@ -106,7 +106,7 @@ async fn stopped(script: ScriptedStep) -> TestAgent {
     assert!(test.accept("hi").await);
     let stop = Stop::default();
     let asked = async {
-        test.model.is_asked_for(1).await;
+        test.model().is_asked_for(1).await;
         stop.stop();
     };
     let (outcome, ()) = tokio::join!(test.agent.run(&test.chat, &stop), asked);

@@ -7,7 +7,7 @@ use ship_agent::{AcceptedMessage, RunError, Stop};
 use ship_store::disk::Disk as _;
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use super::test_agent::{Setup, TestAgent, inbound};
+use crate::harness::{Setup, TestAgent, inbound};
 
 /// A chat whose model begins an answer and does not end it for a minute, with a disk that keeps times.
 fn endless_answer() -> Setup {
@@ -37,7 +37,7 @@ async fn a_message_behind_a_long_answer_of_a_process_at_work_is_answered_by_that
     let (holder, other) = (setup.agent(), setup.agent());
     let first = accept(&holder, "first").await;
     let beside = async {
-        holder.model.is_asked_for(1).await;
+        holder.model().is_asked_for(1).await;
         let second = accept(&other, "second").await;
         other.agent.reply_to(&other.chat, &second, &Stop::default()).await
     };
@@ -60,7 +60,7 @@ async fn a_message_behind_a_process_that_shows_no_life_is_kept_and_given_up() {
     let mut running = std::pin::pin!(holder.agent.reply_to(&holder.chat, &first, &stop));
     tokio::select! {
         _ = &mut running => unreachable!("the model does not answer"),
-        () = holder.model.is_asked_for(1) => {}
+        () = holder.model().is_asked_for(1) => {}
     }
     // From here on it keeps the lane and does nothing, as a process that hangs.
     let second = accept(&other, "second").await;

@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, RunError, Stop};
 use ship_testkit::sim::{Fault, Lasts};
 
-use super::test_agent::Setup;
+use crate::harness::Setup;
 
 const NO_SPACE: i32 = 28;
 

@@ -3,13 +3,13 @@
 use ship_agent::{Outcome, Rules};
 use ship_testkit::scripted_model::{call, calls, said};
 
-use super::test_agent::{Setup, line};
+use crate::harness::{Setup, line};
 
 #[tokio::test]
 async fn a_run_that_waits_and_what_is_queued_behind_it_are_part_of_the_next_request() {
     let rules = Rules { approval: ["effect".to_owned()].into(), ..Rules::default() };
     let script = vec![calls(&[said("May I?"), call("1", "effect", "{}")])];
-    let test = Setup { rules, script, ..Setup::default() }.agent();
+    let test = Setup { rules, ..Setup::scripted(&script) }.agent();
     assert_eq!(test.say("please").await, Some(Outcome::Parked));
     assert!(test.accept("hurry").await);
     let next = test.agent.inspect(&test.chat).await.unwrap();

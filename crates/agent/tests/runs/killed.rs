@@ -10,7 +10,7 @@ use ship_testkit::scripted_model::{
 };
 use ship_testkit::sim::{Fault, SimDisk};
 
-use super::test_agent::{Setup, TestAgent};
+use crate::harness::{Setup, TestAgent};
 
 /// Text, calls side by side, an answer that breaks off in the middle, and one that goes on with it.
 fn script() -> Vec<ScriptedStep> {

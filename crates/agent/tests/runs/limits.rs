@@ -6,7 +6,7 @@ use std::time::Duration;
 use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use super::test_agent::{Setup, TestAgent};
+use crate::harness::{Setup, TestAgent};
 
 const LATE: &str = "the run took longer than `context.run.deadlineMs` allows";
 
@@ -31,7 +31,7 @@ fn asks_twice(max_steps: usize) -> Setup {
     let approval = BTreeSet::from(["effect".to_owned()]);
     let rules = Rules { max_steps, approval, ..Rules::default() };
     let script = vec![ask("one"), ask("two"), text("Both are done.")];
-    Setup { rules, script, ..Setup::default() }
+    Setup { rules, ..Setup::scripted(&script) }
 }
 
 fn allow(call: &str) -> CallAnswer {
@@ -92,11 +92,11 @@ async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
             // Killed while it does.
             () = tokio::time::sleep(minutes(25)) => {}
         }
-        assert_eq!(test.model.asked(), 2);
+        assert_eq!(test.model().asked(), 2);
         drop(test);
         setup.clock.advance(24 * 3_600_000);
         let script = vec![hang("1"), hang("2"), text("Here I am.")];
-        let test = Setup { script, ..setup }.agent();
+        let test = setup.with_script(&script).agent();
         match goes_on {
             true => assert_eq!(test.run().await, Some(Outcome::Done), "a day without a process"),
             false => failed_with(test.run().await, LATE),
@@ -160,7 +160,7 @@ async fn the_model_is_shown_the_ends_of_a_long_output_and_the_log_has_all_of_it(
     setup.rules.tool_output_chars = 40;
     let test = setup.agent();
     test.say("hi").await;
-    let second = &test.model.requests()[1].body;
+    let second = &test.model().requests()[1].body;
     assert!(second.contains("[… 460 characters left out …]"), "{second}");
     assert!(!second.contains(&"long ".repeat(20)));
     assert!(test.context().await[1].contains(&"long ".repeat(100)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_agent::{Outcome, RunError, RunEvent, Stop};
 
-use super::test_agent::{Setup, inbound, line};
+use crate::harness::{Setup, inbound, line};
 
 #[tokio::test]
 async fn any_number_of_listeners_hear_the_same_and_one_that_went_away_disturbs_nobody() {

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ship_agent::{CallAnswer, ContextOperation, Outcome, Rules, Stop};
-use ship_store::Store;
 use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::scripted_model::{call, calls, text};
 use ship_testkit::sim::Fault;
 
-use super::test_agent::{Setup, TestAgent};
+use crate::harness::{Setup, TestAgent};
 
 /// Takes the context log away, as somebody might from outside.
 fn lose_context(setup: &Setup) {
@@ -17,7 +16,7 @@ fn lose_context(setup: &Setup) {
 }
 
 async fn problems(test: &TestAgent) -> Vec<String> {
-    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    let chat = test.stored().await;
     chat.verify().await.unwrap().into_iter().map(|problem| problem.message).collect()
 }
 
@@ -72,7 +71,7 @@ async fn a_message_that_came_in_while_another_was_answered_is_still_waiting() {
     let _ = setup.disk.remove(Path::new(".ship/chat/terminal%3Amain/messages/run.jsonl"));
     lose_context(&setup);
 
-    let test = Setup { script: vec![text("Here.")], ..setup }.agent();
+    let test = setup.with_script(&[text("Here.")]).agent();
     test.run().await;
     assert_eq!(test.context().await, ["user: second", "assistant: Here."]);
 }
@@ -81,7 +80,7 @@ async fn a_message_that_came_in_while_another_was_answered_is_still_waiting() {
 async fn a_run_that_waits_goes_on_with_its_question() {
     let rules = Rules { approval: ["effect".to_owned()].into(), ..Rules::default() };
     let script = vec![calls(&[call("1", "effect", "{}")]), text("Done.")];
-    let setup = Setup { rules, script, ..Setup::default() };
+    let setup = Setup { rules, ..Setup::scripted(&script) };
     assert_eq!(setup.agent().say("please").await, Some(Outcome::Parked));
     lose_context(&setup);
 

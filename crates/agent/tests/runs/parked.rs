@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 use ship_message::json::Json;
 
-use super::test_agent::Setup;
+use crate::harness::Setup;
 
 fn asks_for(tool: &str) -> Setup {
     Setup::ruled(Rules { approval: BTreeSet::from([tool.to_owned()]), ..Rules::default() })

@@ -5,11 +5,11 @@ use std::path::Path;
 use ship_agent::{Inbound, Outcome, Rules, Stop};
 use ship_message::Role;
 use ship_store::disk::{Disk, OpenMode};
-use ship_store::{LedgerBody, LedgerLine, Store};
+use ship_store::{LedgerBody, LedgerLine};
 use ship_testkit::scripted_model::{ScriptedEnd, step, text};
 use ship_testkit::sim::Fault;
 
-use super::test_agent::{Setup, TestAgent, inbound};
+use crate::harness::{Setup, TestAgent, inbound};
 
 /// More calls to the disk than any test here needs. A run that never ends dies there.
 const CALLS_MAX: usize = 2_000_000;
@@ -39,7 +39,7 @@ async fn accept_as(test: &TestAgent, name: &str, text: &str) {
 }
 
 async fn ledger_lines(test: &TestAgent) -> Vec<LedgerLine> {
-    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    let chat = test.stored().await;
     chat.ledger().after(None, usize::MAX).await.unwrap()
 }
 
@@ -56,7 +56,7 @@ async fn answered_requests(test: &TestAgent) -> Vec<String> {
 
 /// The texts of the person in the context and in the logs that it goes back to, in order, each once.
 async fn asked(test: &TestAgent) -> Vec<String> {
-    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    let chat = test.stored().await;
     let mut views = Vec::new();
     for log in chat.log().sealed().await.unwrap().into_iter().rev() {
         views.push(chat.log().sealed_view(&log.name).await.unwrap());
@@ -143,12 +143,12 @@ async fn a_message_larger_than_half_the_budget_is_taken_in_by_itself() {
 /// Lets messages come in after the process was killed that ran the chat, and runs it again. Gives how often the
 /// model was asked, and how many bytes were read, for each message.
 async fn cost_of(count: usize) -> (usize, u64) {
-    let killed = Setup { script: vec![step(&[], ScriptedEnd::Hangs)], ..setup(20_000) };
+    let killed = setup(20_000).with_script(&[step(&[], ScriptedEnd::Hangs)]);
     let test = killed.agent();
     assert!(test.accept("first").await);
     let stop = Stop::default();
     let asked_once = async {
-        test.model.is_asked_for(1).await;
+        test.model().is_asked_for(1).await;
     };
     tokio::select! {
         outcome = test.agent.run(&test.chat, &stop) => panic!("the model hangs: {outcome:?}"),
@@ -159,7 +159,7 @@ async fn cost_of(count: usize) -> (usize, u64) {
         assert!(test.accept(text).await);
     }
     drop(test);
-    let test = Setup { script: vec![text("Noted.")], ..killed.clone() }.agent();
+    let test = killed.clone().with_script(&[text("Noted.")]).agent();
     killed.disk.fail_in(CALLS_MAX, Fault::KillBefore);
     let before = killed.disk.bytes_read();
     assert_eq!(test.run().await, Some(Outcome::Done));
@@ -167,7 +167,7 @@ async fn cost_of(count: usize) -> (usize, u64) {
     assert_eq!(asked(&test).await[1..], texts);
     let answers = answered_requests(&test).await;
     assert_eq!(answers.last(), Some(&format!("req message {}", count - 1)));
-    let requests = test.model.asked();
+    let requests = test.model().asked();
     (requests, read / count as u64)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use ship_agent::Outcome;
 use ship_testkit::sim::{Op, SimDisk};
 
-use super::test_agent::{Setup, TestAgent};
+use crate::harness::{Setup, TestAgent};
 
 /// What a turn has done to the disk: whether it touched a blob, and how many bytes it wrote.
 async fn turn(disk: &SimDisk, test: &TestAgent, text: &str) -> (bool, usize) {

@@ -3,10 +3,9 @@
 use futures_util::StreamExt;
 use ship_agent::{Inbound, Outcome, RunEvent, Stop};
 use ship_message::Chunk;
-use ship_store::Store;
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, said, step, text};
 
-use super::test_agent::{Setup, inbound};
+use crate::harness::{Setup, inbound};
 
 const SAID: &str = "I am the offline model, a small stand-in without a language model. You said: ";
 
@@ -101,7 +100,7 @@ async fn a_stream_that_is_dropped_stops_nothing() {
 async fn a_message_behind_another_run_is_kept_when_the_person_stops_waiting() {
     let test = many_runs().agent();
     test.agent.send(&test.chat, "one").await.unwrap();
-    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    let chat = test.stored().await;
     let lane = chat.lane("another run").await.unwrap();
     let stop = Stop::default();
     stop.stop();

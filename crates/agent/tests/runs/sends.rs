@@ -4,7 +4,7 @@ use ship_agent::{Rules, RunEvent};
 use ship_message::json::Json;
 use ship_testkit::scripted_model::{call, calls, text};
 
-use super::test_agent::{Setup, TestAgent, mark};
+use crate::harness::{Setup, TestAgent, mark};
 
 /// Has the model send these texts, one after the other.
 async fn send(rules: Rules, texts: &[&str]) -> (TestAgent, Vec<String>) {
@@ -84,7 +84,7 @@ async fn attachments_that_are_no_list_of_texts_are_refused_and_nothing_is_sent()
 #[tokio::test]
 async fn what_the_agent_says_tells_where_it_was_said() {
     let test = Setup::default().agent();
-    let mut inbound = super::test_agent::inbound("/tool chat_send {\"text\":\"a\"}");
+    let mut inbound = crate::harness::inbound("/tool chat_send {\"text\":\"a\"}");
     inbound.chat_id = Some("42".to_owned());
     test.agent.accept(&test.chat, inbound).await.unwrap();
     test.run().await;

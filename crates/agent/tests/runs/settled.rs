@@ -6,7 +6,7 @@ use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::{ScriptedEnd, ScriptedStep, call, calls, said, step, text};
 use ship_testkit::sim::{Fault, SimDisk};
 
-use super::test_agent::{Setup, TestAgent, mark};
+use crate::harness::{Setup, TestAgent, mark};
 
 const EFFECTS: usize = 6;
 

@@ -1,22 +1,35 @@
 //! An agent of which everything is known: its disk, its clock, its model, and what its tools have done.
+//!
+//! It is a module of the tests and not of the testkit: with the agent below it, the testkit would be built anew with
+//! each change of the agent.
+
+mod counting;
+mod kept_log;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ship_agent::{
-    Agent, AgentBuilder, IdSource, Inbound, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
-    Tool, built_in_tools,
+    Agent, AgentBuilder, IdSource, Inbound, Outcome, RandomIds, Rules, RunError, RunLog, Stop,
+    built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{Offline, Provider};
 use ship_store::disk::Disk;
-use ship_store::{ChatKey, FileStore, LedgerBody, Store, StoreOptions};
+use ship_store::{Chat, ChatKey, FileStore, LedgerBody, Store, StoreOptions, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep};
 use ship_testkit::sim::SimDisk;
+
+use counting::counting;
+pub(crate) use kept_log::KeptLog;
+
+/// The chat that the tests talk in.
+pub(crate) fn chat() -> ChatKey {
+    "terminal:main".parse().unwrap()
+}
 
 /// The same id always: what is to be one thing must not depend on luck.
 struct OneId;
@@ -27,78 +40,36 @@ impl IdSource for OneId {
     }
 }
 
-/// A tool that counts its effects, and how many changes the disk had seen at each.
-fn counting(
-    name: &str,
-    count: Arc<AtomicUsize>,
-    disk: Option<(SimDisk, Arc<Mutex<Vec<usize>>>)>,
-) -> Tool {
-    let schema = Json::Object(Object::from([("type", "object")]));
-    Tool::with_schema(name, "counts", schema, move |input, _| {
-        let (count, disk) = (Arc::clone(&count), disk.clone());
-        Box::pin(async move {
-            count.fetch_add(1, Ordering::SeqCst);
-            if let Some((disk, changes)) = &disk {
-                changes.lock().unwrap().push(disk.ops_len());
-            }
-            match input.get("do").and_then(Json::as_str) {
-                Some("panic") => panic!("a fault of the tool"),
-                Some("hang") => std::future::pending().await,
-                Some("wait") => {
-                    for _ in 0..60 {
-                        tokio::time::sleep(Duration::from_secs(1)).await;
-                    }
-                    Ok(Json::from("waited"))
-                }
-                Some("fail") => Err("no such thing".to_owned()),
-                Some("long") => Ok(Json::from("long ".repeat(100))),
-                _ => Ok(Json::from("done")),
-            }
-        })
-    })
-}
-
-/// A log that is kept to be looked at.
-#[derive(Default)]
-pub(crate) struct KeptLog(Mutex<Vec<RunLogEntry>>);
-
-impl RunLog for KeptLog {
-    fn write(&self, _: &ChatKey, note: RunLogEntry) {
-        self.0.lock().unwrap().push(note);
-    }
-}
-
-impl KeptLog {
-    /// The lines of a kind, each with its fields and texts.
-    pub(crate) fn of(&self, kind: &str) -> Vec<String> {
-        let notes = self.0.lock().unwrap();
-        let line = |note: &RunLogEntry| {
-            let fields = note.fields.iter().chain(&note.texts);
-            fields.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-        };
-        notes.iter().filter(|note| note.kind.as_str() == kind).map(line).collect()
-    }
-}
-
 /// What a test agent is made of. Made again of the same, it is the agent after a restart.
 #[derive(Clone, Default)]
 pub(crate) struct Setup {
     pub(crate) disk: SimDisk,
     pub(crate) rules: Rules,
     pub(crate) clock: ManualClock,
-    /// What the model says; the offline model when there is none.
-    pub(crate) script: Vec<ScriptedStep>,
+    /// The offline model when there is none.
+    pub(crate) model: Option<ScriptedModel>,
     /// Whether ids differ, which several runs in one chat need.
     pub(crate) many_runs: bool,
+    /// Whether it has no tool at all, so that a request holds little but what was said.
+    pub(crate) without_tools: bool,
 }
 
 impl Setup {
     pub(crate) fn scripted(script: &[ScriptedStep]) -> Self {
-        Self { script: script.to_vec(), ..Self::default() }
+        Self::default().with_script(script)
     }
 
     pub(crate) fn ruled(rules: Rules) -> Self {
         Self { rules, ..Self::default() }
+    }
+
+    /// The same with a model that says something else.
+    pub(crate) fn with_script(self, script: &[ScriptedStep]) -> Self {
+        Self { model: Some(ScriptedModel::of_steps(script.to_vec())), ..self }
+    }
+
+    pub(crate) fn model(&self) -> &ScriptedModel {
+        self.model.as_ref().unwrap()
     }
 
     pub(crate) fn agent(&self) -> TestAgent {
@@ -110,8 +81,8 @@ pub(crate) struct TestAgent {
     pub(crate) agent: Agent,
     pub(crate) chat: ChatKey,
     pub(crate) store: Arc<FileStore>,
-    pub(crate) model: ScriptedModel,
     pub(crate) log: Arc<KeptLog>,
+    model: Option<ScriptedModel>,
     effects: Arc<AtomicUsize>,
     looks: Arc<AtomicUsize>,
     /// How many changes the disk had seen at each effect.
@@ -124,18 +95,15 @@ impl TestAgent {
         let store = Arc::new(FileStore::on_disk(disk, options));
         let (effects, looks) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());
-        let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
-        let model = ScriptedModel::of_steps(setup.script.clone());
-        let provider: Arc<dyn Provider> = match setup.script.is_empty() {
-            true => Arc::new(Offline),
-            false => Arc::new(model.clone()),
+        let model = setup.model.clone();
+        let provider: Arc<dyn Provider> = match &model {
+            Some(model) => Arc::new(model.clone()),
+            None => Arc::new(Offline),
         };
-        let agent = Agent::builder()
+        let mut agent = Agent::builder()
             .store(Arc::clone(&store) as Arc<dyn Store>)
             .shared_provider(provider)
             .without_built_in_tools()
-            .tool(counting("effect", Arc::clone(&effects), seen))
-            .tool(counting("look", Arc::clone(&looks), None).safe_to_repeat())
             .rules(setup.rules.clone())
             .clock(Arc::new(setup.clock.clone()))
             .ids(match setup.many_runs {
@@ -143,9 +111,18 @@ impl TestAgent {
                 false => Arc::new(OneId),
             })
             .log(Arc::clone(&log) as Arc<dyn RunLog>);
-        let agent = built_in_tools().into_iter().fold(agent, AgentBuilder::tool).build();
-        let chat = "terminal:main".parse().unwrap();
-        Self { agent, chat, store, model, log, effects, looks, changes }
+        if !setup.without_tools {
+            let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
+            agent = agent
+                .tool(counting("effect", Arc::clone(&effects), seen))
+                .tool(counting("look", Arc::clone(&looks), None).safe_to_repeat());
+            agent = built_in_tools().into_iter().fold(agent, AgentBuilder::tool);
+        }
+        Self { agent: agent.build(), chat: chat(), store, log, model, effects, looks, changes }
+    }
+
+    pub(crate) fn model(&self) -> &ScriptedModel {
+        self.model.as_ref().unwrap()
     }
 
     /// How often the tool that must not run twice has run.
@@ -168,14 +145,32 @@ impl TestAgent {
     }
 
     pub(crate) async fn run(&self) -> Option<Outcome> {
-        self.agent.run(&self.chat, &Stop::default()).await.unwrap()
+        self.try_run().await.unwrap()
+    }
+
+    pub(crate) async fn try_run(&self) -> Result<Option<Outcome>, RunError> {
+        self.agent.run(&self.chat, &Stop::default()).await
+    }
+
+    /// The chat as it is stored.
+    pub(crate) async fn stored(&self) -> Arc<dyn Chat> {
+        self.store.open(&self.chat).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn view(&self) -> View {
+        self.stored().await.log().view().await.unwrap().unwrap()
     }
 
     /// The messages of the context, each as it is stored.
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
-        let chat = self.store.open(&self.chat).await.unwrap().unwrap();
-        let Some(view) = chat.log().view().await.unwrap() else { return Vec::new() };
-        view.messages().cloned().collect()
+        let view = self.stored().await.log().view().await.unwrap();
+        view.iter().flat_map(View::messages).cloned().collect()
+    }
+
+    /// The ids of the messages of the context.
+    pub(crate) async fn ids(&self) -> Vec<String> {
+        let messages = self.messages().await;
+        messages.iter().map(|message| message.id().unwrap().to_owned()).collect()
     }
 
     /// The context, a line a message: its text and its calls.
@@ -185,8 +180,7 @@ impl TestAgent {
 
     /// The ledger's entries whole: key and content.
     pub(crate) async fn entries(&self) -> Vec<(String, Object)> {
-        let chat = self.store.open(&self.chat).await.unwrap().unwrap();
-        let lines = chat.ledger().after(None, 100).await.unwrap();
+        let lines = self.stored().await.ledger().after(None, 100).await.unwrap();
         let entry = |body: &LedgerBody| match body {
             LedgerBody::Entry(entry) => Some((entry.key.clone(), entry.entry.clone())),
             LedgerBody::Delivery(_) => None,
@@ -210,8 +204,8 @@ pub(crate) fn inbound(text: &str) -> Inbound {
         key: format!("terminal:{text}"),
         text: text.to_owned(),
         channel: "terminal".to_owned(),
-        // An order to the offline model must not be given twice.
-        request_id: format!("req {}", text.replace('/', "").replace('\n', " ")),
+        // An order to the offline model must not be given twice, and a long text not be twice as long.
+        request_id: format!("req {:.40}", text.replace('/', "").replace('\n', " ")),
         ..Inbound::default()
     }
 }
