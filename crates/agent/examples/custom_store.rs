@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
-    About, BlobError, BlobRef, Chat, ChatLook, ChatOverview, ListError, OpenError, StoreFuture,
+    About, BlobError, BlobRef, Chat, ChatLook, ChatOverview, StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -21,21 +21,21 @@ struct Counted {
 }
 
 impl Store for Counted {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
         self.chats.chats()
     }
 
     // The default opens every chat; the store inside reads less.
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
         self.chats.overviews()
     }
 
-    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         self.chats.open(key)
     }
 
-    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         self.chats.create(key, about)
     }

@@ -1,8 +1,8 @@
 //! The error of every operation on a chat.
 
 use ship_store::{
-    AcceptError, AppendError, ChatKey, Explain, Explanation, LaneError, LaneHolder, OpenError,
-    PurgeError, ReadError, Right, RotateError, StorageError,
+    AcceptError, AppendError, ChatKey, Explain, Explanation, LaneError, LaneHolder, PurgeError,
+    ReadError, Right, RotateError, StorageError,
 };
 
 /// The reason why a chat could not be run. Accepted messages stay accepted.
@@ -10,9 +10,6 @@ use ship_store::{
 #[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum RunError {
-    /// The chat cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
     /// Another process runs the chat, and will see the new messages.
     #[error(transparent)]
     Lane(#[from] LaneError),
@@ -28,7 +25,7 @@ pub enum RunError {
     /// A context cannot be begun.
     #[error(transparent)]
     Rotate(#[from] RotateError),
-    /// The journal cannot be written.
+    /// The chat cannot be opened, or its journal cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// What was compacted cannot be purged.
@@ -57,7 +54,6 @@ pub enum RunError {
 impl Explain for RunError {
     fn explain(&self) -> Explanation {
         match self {
-            Self::Open(error) => error.explain(),
             Self::Lane(error) => error.explain(),
             Self::Read(error) => error.explain(),
             Self::Accept(error) => error.explain(),
@@ -89,8 +85,7 @@ impl RunError {
     /// Returns what the files refused, if that is why.
     pub fn storage(&self) -> Option<&StorageError> {
         match self {
-            Self::Open(OpenError::Storage(error))
-            | Self::Lane(LaneError::Storage(error))
+            Self::Lane(LaneError::Storage(error))
             | Self::Read(ReadError::Storage(error))
             | Self::Accept(AcceptError::Storage(error))
             | Self::Append(AppendError::Storage(error))

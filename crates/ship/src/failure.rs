@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use ship_agent::{ContextName, OpenAgentError, RunError};
 use ship_project::{InitError, Secrets};
 use ship_store::{
-    AcceptError, ChatKeyError, Explain, Explanation, ListError, OpenError, ReadError, RefusedInput,
-    StorageError,
+    AcceptError, ChatKeyError, Explain, Explanation, ReadError, RefusedInput, StorageError,
 };
 
 /// The reason why a command failed: a stable code, and the problems.
@@ -227,9 +226,7 @@ impl From<OpenAgentError> for Failure {
                     None => failure,
                 }
             }
-            OpenAgentError::Store(OpenError::Storage(storage)) => {
-                Self::from_error(storage.code(), &error)
-            }
+            OpenAgentError::Store(storage) => Self::from_error(storage.code(), &error),
             _ => Self::from_error("agent", &error),
         }
     }
@@ -244,24 +241,6 @@ impl From<ChatKeyError> for Failure {
 impl From<StorageError> for Failure {
     fn from(error: StorageError) -> Self {
         Self::from_error(error.code(), &error)
-    }
-}
-
-impl From<ListError> for Failure {
-    fn from(error: ListError) -> Self {
-        match error {
-            ListError::Storage(error) => error.into(),
-            _ => Self::from_error(STORAGE, &error),
-        }
-    }
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Storage(error) => error.into(),
-            _ => Self::from_error(STORAGE, &error),
-        }
     }
 }
 
@@ -326,10 +305,10 @@ mod tests {
         };
         let failures: [Failure; 6] = [
             RunError::Accept(AcceptError::Storage(read_only())).into(),
-            RunError::Open(OpenError::Storage(read_only())).into(),
             RunError::Storage(read_only()).into(),
-            OpenAgentError::Store(OpenError::Storage(read_only())).into(),
-            ListError::Storage(read_only()).into(),
+            RunError::Storage(read_only()).into(),
+            OpenAgentError::Store(read_only()).into(),
+            read_only().into(),
             ReadError::Storage(read_only()).into(),
         ];
         for failure in failures {

@@ -13,42 +13,6 @@ pub use storage::StorageError;
 
 use crate::{ChatKey, Explain, Explanation, Gen, LedgerSeq, MessageId, Position, Purged, Seq};
 
-/// The reason why chats could not be listed.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", self.explain())]
-#[non_exhaustive]
-pub enum ListError {
-    /// The files could not be read.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
-impl Explain for ListError {
-    fn explain(&self) -> Explanation {
-        match self {
-            Self::Storage(error) => error.explain(),
-        }
-    }
-}
-
-/// The reason why a chat could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", self.explain())]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The files could not be read or written.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
-impl Explain for OpenError {
-    fn explain(&self) -> Explanation {
-        match self {
-            Self::Storage(error) => error.explain(),
-        }
-    }
-}
-
 /// The reason why a lane could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.explain())]

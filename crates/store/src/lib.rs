@@ -52,8 +52,8 @@ pub use clock::SystemClock;
 pub use context_log::{ContextLog, LogFeatures};
 pub use derived::{Derived, DerivedFiles, DerivedState};
 pub use error::{
-    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,
-    PurgeError, ReadError, RefusedInput, Right, RotateError, StorageError,
+    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, PurgeError,
+    ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
 pub use ledger::Ledger;

@@ -14,17 +14,17 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 
 use crate::{
-    About, BlobError, Chat, ChatKey, Durability, Head, LedgerLine, ListError, OpenError, ReadError,
+    About, BlobError, Chat, ChatKey, Durability, Head, LedgerLine, ReadError, StorageError,
     StorageProblem, StoreFuture, Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
 pub trait Store: Send + Sync {
     /// Lists the chats, with one look at the sizes of each; none is opened.
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError>;
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError>;
 
     /// Tells of each chat what a list of chats shows, for little more than a look at its files.
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
         Box::pin(async move {
             let mut overviews = Vec::new();
             for look in self.chats().await? {
@@ -39,10 +39,10 @@ pub trait Store: Send + Sync {
     }
 
     /// Opens a chat; `None` if there is none of that key. Changes nothing.
-    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError>;
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError>;
 
     /// Opens a chat, making it if there is none of that key. What a known chat is about stays.
-    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError>;
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError>;
 
     /// Keeps bytes under their digest.
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError>;
@@ -88,10 +88,7 @@ async fn overview_of<S: Store + ?Sized>(
     store: &S,
     key: &ChatKey,
 ) -> Result<Option<ChatContent>, ReadError> {
-    let opened = store.open(key).await.map_err(|error| match error {
-        OpenError::Storage(error) => ReadError::Storage(error),
-    })?;
-    let Some(chat) = opened else { return Ok(None) };
+    let Some(chat) = store.open(key).await? else { return Ok(None) };
     let state = chat.state(usize::MAX).await?;
     Ok(Some(ChatContent::new(state.about, state.view, state.new_lines)))
 }

@@ -1,8 +1,7 @@
 //! A disk that fails, fills up or goes read-only, told one story at a time.
 
 use ship_store::{
-    About, AcceptError, AppendError, FileStore, OpenError, RotateError, StorageError, Store,
-    StoreOptions,
+    About, AcceptError, AppendError, FileStore, RotateError, StorageError, Store, StoreOptions,
 };
 use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
 use ship_testkit::power;
@@ -111,7 +110,7 @@ fn a_read_only_disk_is_refused_by_name() {
         assert_eq!(error.code(), "storage_readonly");
         assert!(error.to_string().contains("read-only"), "{error}");
         let refused = store.create(&"b".parse().unwrap(), About::default()).await.map(|_| ());
-        let Err(OpenError::Storage(error)) = refused else { panic!("{refused:?}") };
+        let Err(error) = refused else { panic!("{refused:?}") };
         assert_eq!(error.code(), "storage_readonly");
         assert_eq!(ids(&*begun.chat).await, ["m1"]);
     });

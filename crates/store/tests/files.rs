@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_store::{
-    About, AppendError, FileStore, LedgerSeq, OpenError, ReadError, RotateError, Seq, StorageError,
+    About, AppendError, FileStore, LedgerSeq, ReadError, RotateError, Seq, StorageError,
     StorageProblemKind, Store, StoreOptions,
 };
 use ship_testkit::chat::{
@@ -347,9 +347,7 @@ fn two_keys_in_one_folder_are_told_apart() {
     let refused = block_on(async {
         project.store().create(&"a".parse().unwrap(), About::default()).await.map(|_| ())
     });
-    let Err(OpenError::Storage(error @ StorageError::OtherChat { .. })) = refused else {
-        panic!("{refused:?}")
-    };
+    let Err(error @ StorageError::OtherChat { .. }) = refused else { panic!("{refused:?}") };
     assert!(error.to_string().contains("belongs to chat `A`, not to `a`"), "{error}");
 }
 

@@ -17,7 +17,7 @@ use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
 use ship_store::{
     About, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerLine, LedgerSeq, LogPiece,
-    NewMessage, OpenError, RefusedInput, RotateError, Seq, StorageError, StorageProblemKind, Store,
+    NewMessage, RefusedInput, RotateError, Seq, StorageError, StorageProblemKind, Store,
     StoreOptions, Synced, Timestamp,
 };
 use ship_testkit::chat::{

@@ -5,8 +5,8 @@
 
 use ship_message::json::Json;
 use ship_store::{
-    About, Chat, ChatKey, ContextBody, ContextLine, Explanation, LaneError, LogPiece, Rotation,
-    Seq, StorageError, View,
+    About, Chat, ChatKey, ContextBody, ContextLine, Explain as _, Explanation, LaneError, LogPiece,
+    Rotation, Seq, StorageError, View,
 };
 
 use super::list::active_snapshot;
@@ -35,7 +35,14 @@ impl OperationInProgress<'_> {
                 Err(not_done) => return Ok(OperationOutcome::NotDone(not_done)),
             },
         };
-        let other = agent.store.create(to, About::default()).await?;
+        let other = match agent.store.create(to, About::default()).await {
+            Ok(other) => other,
+            // As an error of this chat it would come back with every run.
+            Err(error) => {
+                let refusal = OperationRefusal::explained(error.explain(), "");
+                return Ok(OperationOutcome::NotDone(refusal));
+            }
+        };
         let lane = match other.lane_now("fork").await {
             Ok(lane) => lane,
             Err(LaneError::Storage(StorageError::Busy(_))) => {

@@ -119,7 +119,6 @@ pub(crate) async fn move_cursor(
 pub(super) fn refusal_from_error(error: RunError) -> Result<OperationRefusal, RunError> {
     match error {
         RunError::Read(_)
-        | RunError::Open(_)
         | RunError::Rotate(
             RotateError::Source(_) | RotateError::Storage(StorageError::CannotSeal { .. }),
         ) => Ok(OperationRefusal::explained(error.explain(), "")),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ship_message::json::Object;
 use ship_store::{
     About, AcceptError, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook, ContextLog,
-    Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq, ListError, NewLine,
-    OpenError, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
-    SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
+    Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq, NewLine, Position,
+    PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName,
+    StorageError, StorageProblem, Store, StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -27,16 +27,16 @@ impl ConversationStore {
 }
 
 impl Store for ConversationStore {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
         self.memory.chats()
     }
 
-    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {
         let opening = self.memory.open(key);
         Box::pin(async move { Ok(opening.await?.map(|memory| self.chat(memory))) })
     }
 
-    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         let creating = self.memory.create(key, about);
         Box::pin(async move { Ok(self.chat(creating.await?)) })
     }

@@ -2,7 +2,7 @@
 
 use ship_project::LoadProjectError;
 use ship_provider::ProviderError;
-use ship_store::{Explain, Explanation, OpenError};
+use ship_store::{Explain, Explanation, StorageError};
 
 /// The reason why a project gives no agent.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum OpenAgentError {
     Load(#[from] LoadProjectError),
     /// The project's folder cannot be opened.
     #[error(transparent)]
-    Store(#[from] OpenError),
+    Store(#[from] StorageError),
     /// The configured provider needs a key, and there is none.
     NoKey(String),
     /// A custom host is configured without a model, and its models are unknown.

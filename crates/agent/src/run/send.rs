@@ -44,7 +44,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// Fails if the message cannot be accepted ([`RunError::Accept`], [`RunError::Open`]). Otherwise it fails like
+    /// Fails if the message cannot be accepted ([`RunError::Accept`], [`RunError::Storage`]). Otherwise it fails like
     /// [`Agent::run`]; the message is kept then, and the next run answers it.
     pub async fn send(
         &self,

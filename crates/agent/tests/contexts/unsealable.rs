@@ -41,6 +41,17 @@ async fn an_operation_that_cannot_seal_the_log_is_answered_and_blocks_no_later_m
 }
 
 #[tokio::test]
+async fn a_fork_to_a_chat_that_cannot_be_made_is_refused_and_blocks_no_later_message() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.disk.close_folder(Path::new(".ship/chat/terminal%3Aother"), EPERM);
+    let to = Some("terminal:other".parse().unwrap());
+    let refused = place.operate(ContextOperation::Fork { at: None, to }).await;
+    assert!(matches!(refused, OperationOutcome::NotDone(_)), "{refused:?}");
+    assert_eq!(place.say("and the hotel?").await, Some(Outcome::Done));
+}
+
+#[tokio::test]
 async fn an_operation_that_failed_for_want_of_space_is_not_done_later_and_not_twice() {
     let place = Place::new();
     place.say("plan the trip").await;

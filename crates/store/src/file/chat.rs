@@ -29,8 +29,8 @@ use crate::chat_folder::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
-    OpenError, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation,
-    SealedName, Seq, StorageError, StorageProblem, Synced, View,
+    Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, SealedName, Seq,
+    StorageError, StorageProblem, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -197,7 +197,7 @@ impl ChatFiles {
     }
 
     /// Makes the folders and `chat.json` of a chat that is not there.
-    pub(crate) fn create(&self, about: &About) -> Result<(), OpenError> {
+    pub(crate) fn create(&self, about: &About) -> Result<(), StorageError> {
         for above in [".ship", ".ship/chat"] {
             self.env.ensure_folder(Path::new(above))?;
         }
@@ -211,7 +211,7 @@ impl ChatFiles {
         if made.is_err() {
             self.adopted.store(false, Ordering::Relaxed);
         }
-        Ok(made?)
+        made
     }
 
     fn ensure_about(&self, about: &About) -> Result<(), StorageError> {

@@ -20,10 +20,9 @@ use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatContent, ChatKey,
     ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery, Derived, DerivedFiles,
     DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq,
-    ListError, MessageId, MessagePlace, NewLine, OpenError, Position, PurgeError, Purged,
-    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
-    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
-    View,
+    MessageId, MessagePlace, NewLine, Position, PurgeError, Purged, ReadError, RepairEffect,
+    RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
+    StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -42,7 +41,7 @@ impl FileStore {
     ///
     /// # Errors
     /// When the folder cannot be opened.
-    pub fn new(project: &Path, options: StoreOptions) -> Result<Self, OpenError> {
+    pub fn new(project: &Path, options: StoreOptions) -> Result<Self, StorageError> {
         let disk = RealDisk::new(project)
             .map_err(|error| StorageError::io("open project", project, error))?;
         Ok(Self::on_disk(Box::new(disk), options))
@@ -208,7 +207,7 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
 }
 
 impl Store for FileStore {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
         let store = self.clone();
         blocking(move || {
             let folders = store.env.list(Path::new(".ship/chat"))?;
@@ -216,7 +215,7 @@ impl Store for FileStore {
         })
     }
 
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
         let store = self.clone();
         // All in one go: a hop between threads for each chat would cost more than reading it.
         blocking(move || {
@@ -225,12 +224,12 @@ impl Store for FileStore {
         })
     }
 
-    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {
         let (store, key) = (self.clone(), key.clone());
         blocking(move || Ok(store.existing_chat(&key)?.map(|chat| store.to_chat(chat))))
     }
 
-    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         let (store, mut chat) = (self.clone(), self.chat(key));
         blocking(move || {
             let there = chat.read_whole_about()?.is_some();

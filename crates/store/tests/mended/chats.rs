@@ -57,9 +57,7 @@ fn the_logs_of_another_chat_are_not_adopted() {
         disk.remove(Path::new(".ship/chat/a/chat.json")).unwrap();
         let store = store_on(disk.clone());
         let refused = store.create(&"a".parse().unwrap(), About::default()).await.map(|_| ());
-        let Err(OpenError::Storage(error @ StorageError::OtherChat { .. })) = refused else {
-            panic!("{refused:?}")
-        };
+        let Err(error @ StorageError::OtherChat { .. }) = refused else { panic!("{refused:?}") };
         assert!(error.to_string().contains("belongs to chat `b`"), "{error}");
         // One's own are: only `chat.json` was lost.
         disk.remove(Path::new(".ship/chat/b/chat.json")).unwrap();
