@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use ship_agent::{Agent, Inbound, Stop};
-use ship_store::{About, Chat, ChatKey, ContextBody, FileStore, LedgerSeq, Store, View};
+use ship_store::{About, Chat, ChatKey, FileStore, LedgerSeq, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
@@ -83,7 +83,7 @@ async fn said(
     let mut asked = BTreeMap::new();
     let mut take = |view: &View| {
         for line in &view.lines {
-            if let (Some(seq), ContextBody::Message(message)) = (line.inbox, &line.body) {
+            if let (Some(seq), Some(message)) = (line.inbox, line.message()) {
                 asked.insert(seq, message.text());
             }
         }

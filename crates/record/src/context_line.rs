@@ -73,6 +73,29 @@ pub struct ContextLine {
     pub body: ContextBody,
 }
 
+impl ContextLine {
+    /// Returns the message, if the line is not an event.
+    pub fn message(&self) -> Option<&UiMessage> {
+        match &self.body {
+            ContextBody::Message(message) => Some(message),
+            ContextBody::Event(_) => None,
+        }
+    }
+
+    /// Returns the id of the message, if the line is not an event.
+    pub fn message_id(&self) -> Option<&str> {
+        self.message()?.id()
+    }
+
+    /// Returns the id of the message or event; an empty text if it has none.
+    pub fn id(&self) -> &str {
+        match &self.body {
+            ContextBody::Message(message) => message.id().unwrap_or_default(),
+            ContextBody::Event(event) => &event.id,
+        }
+    }
+}
+
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContextBody {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 
-use crate::{ContextBody, ContextLine, Head, LedgerSeq, MessageId, Position, Seq, StorageProblem};
+use crate::{ContextLine, Head, LedgerSeq, MessageId, Position, Seq, StorageProblem};
 
 /// A context at one position: the messages that a model may be shown, and the events between them. The lines are
 /// shared, so a clone of a view is cheap.
@@ -27,18 +27,12 @@ pub struct View {
 impl View {
     /// Returns the messages in order.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &UiMessage> {
-        self.lines.iter().filter_map(|line| match &line.body {
-            ContextBody::Message(message) => Some(message),
-            ContextBody::Event(_) => None,
-        })
+        self.lines.iter().filter_map(|line| line.message())
     }
 
     /// Returns the line of a message; `None` if the view has no message with this id.
     pub fn line_of(&self, id: &MessageId) -> Option<Seq> {
-        let is_it = |line: &&Arc<ContextLine>| match &line.body {
-            ContextBody::Message(message) => message.id() == Some(id.as_str()),
-            ContextBody::Event(_) => false,
-        };
+        let is_it = |line: &&Arc<ContextLine>| line.message_id() == Some(id.as_str());
         self.lines.iter().find(is_it).map(|line| line.seq)
     }
 }

@@ -116,7 +116,7 @@ pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize
     undo.set("messages", messages as u64);
     // References that stay in the log were shown before the last operation.
     let is_last = |id: &str| matches!(&last, LastOperation::Shown { id: last } if last == id);
-    let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| line_id(line));
+    let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| line.id());
     let older: Vec<Json> = shown.filter(|id| !is_last(id)).map(Json::from).collect();
     undo.set_or_remove("older", (!older.is_empty()).then(|| Json::from(older)));
     head.carry.set_compaction(CompactionData::Undo, Some(undo.into()));
@@ -134,23 +134,16 @@ pub(crate) fn is_switch(line: &ContextLine) -> bool {
 
 /// Whether a line is a reference that a person asked for, and not one by the model or of a group's talk.
 fn is_shown(line: &ContextLine) -> bool {
-    let ContextBody::Message(message) = &line.body else { return false };
+    let Some(message) = line.message() else { return false };
     let run_id = Metadata::of(message).run_id();
     is_reference(message) && run_id.is_none() && line.inbox.is_some()
-}
-
-pub(crate) fn line_id(line: &ContextLine) -> &str {
-    match &line.body {
-        ContextBody::Message(message) => message.id().unwrap_or_default(),
-        ContextBody::Event(event) => &event.id,
-    }
 }
 
 /// Returns the operation of a line, if it stays in the context.
 fn operation_in_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
     let event = match &line.body {
         ContextBody::Message(_) => {
-            return is_shown(line).then(|| LastOperation::Shown { id: line_id(line).to_owned() });
+            return is_shown(line).then(|| LastOperation::Shown { id: line.id().to_owned() });
         }
         ContextBody::Event(event) => event,
     };
@@ -196,7 +189,7 @@ fn is_copy(event: &ContextEvent) -> bool {
 impl CheckpointChange {
     /// Returns the change with its places, if the log has the event that made the checkpoint.
     fn placed_in(&self, view: &View) -> Self {
-        let made = view.lines.iter().find(|line| line_id(line) == self.of);
+        let made = view.lines.iter().find(|line| line.id() == self.of);
         let Some(made) = made.filter(|_| self.places.is_none()) else { return self.clone() };
         let (name, message) = (self.name.clone(), self.message.clone());
         let at = Checkpoint { name, sealed: None, seq: made.seq, message };

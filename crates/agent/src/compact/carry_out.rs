@@ -8,7 +8,7 @@ use ship_context::compact::{
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
-use ship_store::{ContextBody, LogPiece, Rotation, SealedName, Seq, View};
+use ship_store::{LogPiece, Rotation, SealedName, Seq, View};
 
 use super::agent_compact::Compaction;
 use super::make_room::{CompactionOutcome, CompactionReason};
@@ -218,13 +218,10 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
 /// come meanwhile stay too.
 fn pieces_that_stay(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
-    let stays = |body: &ContextBody| match body {
-        ContextBody::Message(message) => ids.contains(&message.id()),
-        ContextBody::Event(_) => false,
-    };
+    let stays = |message: &UiMessage| ids.contains(&message.id());
     let mut pieces: Vec<LogPiece> = Vec::new();
     let lines: Vec<(Seq, bool)> =
-        view.lines.iter().map(|line| (line.seq, stays(&line.body))).collect();
+        view.lines.iter().map(|line| (line.seq, line.message().is_some_and(stays))).collect();
     let tail = lines.iter().rposition(|(_, stays)| !stays).map_or(0, |at| at + 1);
     for (seq, _) in lines[..tail].iter().filter(|(_, stays)| *stays) {
         pieces.push(LogPiece::Keep(*seq, *seq));

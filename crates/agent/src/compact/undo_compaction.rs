@@ -101,25 +101,23 @@ async fn restore_originals(
     event: Option<Seq>,
     before: &View,
 ) -> Result<usize, RunError> {
-    let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (line_id(line), line.seq)).collect();
-    let known: HashSet<&str> = before.lines.iter().map(|line| line_id(line)).collect();
-    let originals = before.lines.iter().map(|line| match now.get(line_id(line)) {
+    let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (line.id(), line.seq)).collect();
+    let known: HashSet<&str> = before.lines.iter().map(|line| line.id()).collect();
+    let originals = before.lines.iter().map(|line| match now.get(line.id()) {
         Some(seq) => LogPiece::Keep(*seq, *seq),
         None => LogPiece::New(copy_line(line)),
     });
     let since = view
         .lines
         .iter()
-        .filter(|line| {
-            !known.contains(line_id(line)) && Some(line.seq) != event && !is_summary(line)
-        })
+        .filter(|line| !known.contains(line.id()) && Some(line.seq) != event && !is_summary(line))
         .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
     let mut carried = CompactionState::read(view);
     carried.pruned = pruned_by_head(&before.head);
     publish(work, view, &before.head, carried, pieces).await?;
-    let back = before.lines.iter().filter(|line| !now.contains_key(line_id(line)));
-    Ok(back.filter(|line| matches!(line.body, ContextBody::Message(_))).count())
+    let back = before.lines.iter().filter(|line| !now.contains_key(line.id()));
+    Ok(back.filter(|line| line.message().is_some()).count())
 }
 
 /// Publishes the log. `before` is the head of the lines with which it begins.
@@ -149,13 +147,6 @@ async fn publish(
     Ok(())
 }
 
-fn line_id(line: &ContextLine) -> &str {
-    match &line.body {
-        ContextBody::Message(message) => message.id().unwrap_or_default(),
-        ContextBody::Event(event) => &event.id,
-    }
-}
-
 fn copy_line(line: &ContextLine) -> NewLine {
     match &line.body {
         ContextBody::Message(message) => {
@@ -167,5 +158,5 @@ fn copy_line(line: &ContextLine) -> NewLine {
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    matches!(&line.body, ContextBody::Message(message) if compact::is_summary(message))
+    line.message().is_some_and(compact::is_summary)
 }

@@ -1,9 +1,7 @@
 //! Finds a checkpoint or a message: in the live log, or in a sealed log of a compaction or another operation.
 
 use ship_context::compact;
-use ship_store::{
-    ContextBody, ContextLine, Explanation, MessageId, ReadError, SealedName, Seq, View,
-};
+use ship_store::{ContextLine, Explanation, MessageId, ReadError, SealedName, Seq, View};
 
 use crate::chat::{head_after_events, predecessor};
 use crate::context_operation::{NOTHING_CHANGED, OperationRefusal};
@@ -82,5 +80,5 @@ impl LogPlace {
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    matches!(&line.body, ContextBody::Message(message) if compact::is_summary(message))
+    line.message().is_some_and(compact::is_summary)
 }

@@ -11,8 +11,8 @@ use ship_context::contexts::{Snapshot, Speaker, Utterance, newest_within, uttera
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{
-    ANSWER_KEY, ContextBody, ContextLine, Derived, LedgerBody, LedgerLine, MessageKind,
-    MessageSource, Metadata, NewMetadata, Position, SealedName, Seq, SourceRange, Timestamp, View,
+    ANSWER_KEY, ContextLine, Derived, LedgerBody, LedgerLine, MessageKind, MessageSource, Metadata,
+    NewMetadata, Position, SealedName, Seq, SourceRange, Timestamp, View,
 };
 
 use super::operate::OperationInProgress;
@@ -48,7 +48,7 @@ impl LostMessages {
             {
                 all.push(&here.message);
             }
-            all.extend(message_of(line));
+            all.extend(line.message());
         }
         all.extend(lost.map(|lost| &lost.message));
         all
@@ -94,7 +94,7 @@ impl OperationInProgress<'_> {
         if !snapshot.is_compacted() || view.messages().any(is_summary) {
             return None;
         }
-        let first = view.lines.iter().position(|line| message_of(line).is_some());
+        let first = view.lines.iter().position(|line| line.message().is_some());
         let before = place_between(&view.lines, (0, first.unwrap_or(view.lines.len())), log);
         let ts = snapshot.created_at().unwrap_or(Timestamp::from_millis(0));
         let text = snapshot.summary().to_owned();
@@ -123,7 +123,7 @@ impl OperationInProgress<'_> {
             lost.extend(told.iter().map(|told| (before, told.clone())));
         };
         for (at, line) in view.lines.iter().enumerate() {
-            let Some(message) = message_of(line) else { continue };
+            let Some(message) = line.message() else { continue };
             let found = told[known..].iter().position(|told| self.is_told(message, told));
             let Some(found) = found else { continue };
             lose(&told[known..known + found], after, at);
@@ -246,13 +246,6 @@ fn has_beginning(message: &UiMessage, told: &Utterance) -> bool {
     said.speaker == told.speaker
         && told.text.chars().count() > BEGINNING_CHARS
         && both.all(|(said, told)| said == told)
-}
-
-fn message_of(line: &Arc<ContextLine>) -> Option<&UiMessage> {
-    match &line.body {
-        ContextBody::Message(message) => Some(message),
-        ContextBody::Event(_) => None,
-    }
 }
 
 /// Gives a message the time at which it was written, instead of that of its ledger entry.

@@ -1,13 +1,10 @@
 //! Publishes the log of an operation, and makes the line that the person reads.
 
-use std::sync::Arc;
-
 use ship_context::contexts::{ArchiveNote, switch_text_for_user};
 use ship_message::json::Object;
 use ship_store::carry::PublishedBy;
 use ship_store::{
-    ContextBody, ContextEvent, ContextLine, Explain, LogPiece, MessageId, RotateError, Rotation,
-    Seq, StorageError, View,
+    ContextEvent, Explain, LogPiece, MessageId, RotateError, Rotation, Seq, StorageError, View,
 };
 
 use super::archive::ContextArchive;
@@ -155,13 +152,9 @@ fn restored_sentence(messages: usize) -> String {
 
 /// Returns the lines of these messages, in order.
 fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
-    let is_one = |line: &&Arc<ContextLine>| match &line.body {
-        ContextBody::Message(message) => {
-            message.id().is_some_and(|id| ids.iter().any(|known| known == id))
-        }
-        ContextBody::Event(_) => false,
-    };
-    view.lines.iter().filter(is_one).map(|line| line.seq).collect()
+    let is_one = |id: &str| ids.iter().any(|known| known == id);
+    let found = view.lines.iter().filter(|line| line.message_id().is_some_and(is_one));
+    found.map(|line| line.seq).collect()
 }
 
 /// Returns the line that a person reads. A branch often has the title of its origin, so the line says that it is one.

@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
 use ship_store::{
-    ContextBody, ContextId, ContextLine, Head, LogPiece, Metadata, Position, SealedName, Seq, View,
+    ContextId, ContextLine, Head, LogPiece, Metadata, Position, SealedName, Seq, View,
 };
 
 use super::log_place::LogPlace;
@@ -41,8 +41,7 @@ impl TargetLog {
         log: Option<&SealedName>,
         lost: &[LostMessage],
     ) -> Self {
-        let is_message =
-            |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_)) && stays(line);
+        let is_message = |line: &&Arc<ContextLine>| line.message().is_some() && stays(line);
         let messages = (lines.iter().filter(is_message).count() + lost.len()) as u64;
         let piece = |(first, last)| match log {
             Some(log) => LogPiece::Sealed { log: log.clone(), first, last },
@@ -107,10 +106,8 @@ impl OperationInProgress<'_> {
     /// Makes a target from an archived context as it was left.
     fn load(&self, log: &SealedName, view: &View, title: &str, lost: &LostMessages) -> TargetLog {
         let own = messages_left_behind(view, &self.moving.current);
-        let stays = |line: &ContextLine| match &line.body {
-            ContextBody::Event(_) => true,
-            ContextBody::Message(message) => own.iter().any(|own| own.id() == message.id()),
-        };
+        let is_own = |message: &UiMessage| own.iter().any(|own| own.id() == message.id());
+        let stays = |line: &ContextLine| line.message().is_none_or(is_own);
         let mut head = sealed_head_after_events(view, log);
         head.carry.set_continues(Some(log));
         self.set_carry(&mut head);
@@ -135,14 +132,9 @@ impl OperationInProgress<'_> {
         head.carry.set_continues(spot.log.as_ref());
         // The run's message stays in the old context, and the open request is added at the end.
         let left = self.moving.settled.as_ref().map(|settled| settled.message.as_str());
-        let moves = |line: &ContextLine| match &line.body {
-            ContextBody::Event(_) => true,
-            ContextBody::Message(message) => {
-                let id = message.id();
-                let is_current = |id| self.moving.current.iter().any(|current| current == id);
-                !id.is_some_and(|id| left == Some(id) || is_current(id))
-            }
-        };
+        let is_current = |id: &str| self.moving.current.iter().any(|current| current == id);
+        let is_left = |id: &str| left == Some(id) || is_current(id);
+        let moves = |line: &ContextLine| !line.message_id().is_some_and(is_left);
         TargetLog::from_lines(head, &view.lines, moves, spot.log.as_ref(), &[])
     }
 
@@ -233,7 +225,7 @@ pub(super) fn spans(
 #[cfg(test)]
 mod tests {
     use ship_message::UiPart;
-    use ship_store::Timestamp;
+    use ship_store::{ContextBody, Timestamp};
 
     use super::*;
 

@@ -13,7 +13,7 @@ use super::operate::OperationInProgress;
 use super::target_log::spans;
 use crate::chat::{
     AT, CHECKPOINT, CheckpointChange, LastOperation, OF, OPERATED, Places, RENAMED, UNSHOWN, WAS,
-    head_after_events, is_just_compacted, is_switch, last_operation, line_id, place_to_json,
+    head_after_events, is_just_compacted, is_switch, last_operation, place_to_json,
     sealed_by_last_compaction,
 };
 use crate::context_operation::{
@@ -126,17 +126,17 @@ impl OperationInProgress<'_> {
     /// Publishes this context without a reference.
     async fn remove_reference(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
-        let Some(at) = lines.iter().position(|line| line_id(line) == id) else {
+        let Some(at) = lines.iter().position(|line| line.id() == id) else {
             let why = Explanation::new("What was shown for reference is in the summary by now");
             return refuse_undo(why.with_remedy(
                 "`/compact --undo` brings the originals back, and then it can be taken back",
             ));
         };
-        let is_message = |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_));
-        let after = lines[..at].iter().rev().find(is_message).map(|line| line_id(line));
+        let before = lines[..at].iter().rev().find(|line| line.message().is_some());
+        let after = before.map(|line| line.id());
         let mut data = Object::from([(OF, id)]);
         data.set_or_remove("after", after.map(Json::from));
-        let mut pieces = pieces_that_stay(lines, |line| line_id(line) != id);
+        let mut pieces = pieces_that_stay(lines, |line| line.id() != id);
         pieces.push(LogPiece::New(self.new_event(UNSHOWN, data, None).into()));
         self.publish_in_place(pieces).await?;
         self.undone_outcome("What was shown for reference is taken back.".to_owned())
@@ -159,7 +159,7 @@ impl OperationInProgress<'_> {
             return refuse_undo(why.with_remedy("it can be recalled anew"));
         };
         let lines = &self.view.lines;
-        let behind = |after: &str| lines.iter().position(|line| line_id(line) == after);
+        let behind = |after: &str| lines.iter().position(|line| line.id() == after);
         let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
         // The reference was shown after the last switch. Before the line of that switch, another undo would not
         // find it.

@@ -16,7 +16,7 @@ use ship_context::compact::CompactionMethod;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::Usage;
-use ship_store::{ChatKey, ContextBody, View};
+use ship_store::{ChatKey, View};
 
 use crate::digest::digest;
 
@@ -36,10 +36,7 @@ impl SummaryRange {
             .lines
             .iter()
             .filter(|line| line.rev > 0)
-            .filter_map(|line| match &line.body {
-                ContextBody::Message(message) => Some((message.id()?, line.rev)),
-                ContextBody::Event(_) => None,
-            })
+            .filter_map(|line| Some((line.message_id()?, line.rev)))
             .collect();
         let mut content = format!("{:?}\n", wishes.unwrap_or_default());
         for id in older.iter().filter_map(|message| message.id()) {

@@ -9,9 +9,8 @@ use ship_context::{SystemBlock, ends_with_question};
 use ship_message::json::Object;
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
-    ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextBody, ContextLine, LedgerBody,
-    LedgerEntry, LedgerLine, LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata,
-    ReadError, View,
+    ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextLine, LedgerBody, LedgerEntry, LedgerLine,
+    LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata, ReadError, View,
 };
 
 use super::input_room::InputRoom;
@@ -139,7 +138,7 @@ fn has_answer(view: &View, line: &LedgerLine) -> bool {
 /// Returns the request and the ledger position of the person's last message in a context.
 fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
     let question = |line: &ContextLine| {
-        let ContextBody::Message(message) = &line.body else { return None };
+        let message = line.message()?;
         let request = Metadata::of(message).request_id()?;
         (message.role() == Role::User).then(|| Some((request.to_owned(), line.inbox?)))?
     };

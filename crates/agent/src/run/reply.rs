@@ -9,7 +9,7 @@ use ship_context::contexts::is_reference;
 use ship_context::is_later_message;
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
-use ship_store::{Chat, ContextBody, ContextId, Metadata, View};
+use ship_store::{Chat, ContextId, Metadata, View};
 
 use crate::error::RunError;
 use crate::inbound::AcceptedMessage;
@@ -116,7 +116,7 @@ async fn find_earlier(
 /// Returns the place of the message in a context, if it is there.
 fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
     view.lines.iter().position(|line| {
-        let ContextBody::Message(message) = &line.body else { return false };
+        let Some(message) = line.message() else { return false };
         line.inbox.is_none_or(|seq| seq == to.seq)
             && message.role() == Role::User
             && Metadata::of(message).request_id() == Some(&to.request_id)
@@ -124,11 +124,8 @@ fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
 }
 
 fn answer_after(view: &View, at: usize) -> Option<UiMessage> {
-    let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
-        ContextBody::Message(message) => Some(message),
-        ContextBody::Event(_) => None,
-    });
-    messages.into_iter().find(|message| is_answer(message)).cloned()
+    let mut messages = view.lines[at + 1..].iter().filter_map(|line| line.message());
+    messages.find(|message| is_answer(message)).cloned()
 }
 
 /// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled or

@@ -66,7 +66,7 @@ async fn asked(test: &TestAgent) -> Vec<String> {
     // A rotation copies a line with its place in the ledger.
     let mut texts = std::collections::BTreeMap::new();
     for line in lines.filter(|line| line.inbox.is_some()) {
-        let ship_store::ContextBody::Message(message) = &line.body else { continue };
+        let Some(message) = line.message() else { continue };
         if message.role() == Role::User {
             texts.insert(line.inbox, message.text());
         }

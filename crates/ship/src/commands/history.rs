@@ -14,8 +14,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
 use ship_store::{
-    Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq,
-    View,
+    Chat, LedgerBody, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq, View,
 };
 
 use crate::arguments::DEFAULT_CHAT;
@@ -160,10 +159,7 @@ impl<'a> History<'a> {
         };
         let at = |view: &View| view.lines.binary_search_by_key(&seq, |line| line.seq).ok();
         let line = view.and_then(|view| view.lines.get(at(view)?));
-        Ok(line.and_then(|line| match &line.body {
-            ContextBody::Message(message) => Some(message.clone()),
-            ContextBody::Event(_) => None,
-        }))
+        Ok(line.and_then(|line| line.message().cloned()))
     }
 }
 
@@ -178,7 +174,7 @@ impl Found {
     fn add_log(&mut self, view: &View, log: usize) {
         let mut place = HistoryPlace::default();
         for line in &view.lines {
-            let ContextBody::Message(message) = &line.body else { continue };
+            let Some(message) = line.message() else { continue };
             // A summary or a reference was never said; the messages it covers are in a sealed log.
             if is_summary(message) || is_reference(message) {
                 continue;

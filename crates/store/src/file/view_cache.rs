@@ -16,7 +16,7 @@ use super::view::{to_line, view_of};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::RawLine;
 use crate::scan::scan;
-use crate::{ContextBody, ContextLine, LedgerSeq, Seq, StorageError, View};
+use crate::{LedgerSeq, Seq, StorageError, View};
 use parking_lot::Mutex;
 
 /// The size of the blocks in which a long log is read.
@@ -108,7 +108,7 @@ impl OpenLog<'_> {
 
 impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
-        let ids = view.lines.iter().map(|line| line_id(line).to_owned()).collect();
+        let ids = view.lines.iter().map(|line| line.id().to_owned()).collect();
         Self { file: look.file, len: bytes.len() as u64, crc: crc32c::crc32c(bytes), view, ids }
     }
 
@@ -163,7 +163,7 @@ impl CachedView {
         prepared_line::resolve_blobs(env, &mut raw, "", &mut problems).ok()?;
         let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
         let line = to_line(raw).filter(|_| problems.is_empty())?;
-        if !self.ids.insert(line_id(&line).to_owned()) {
+        if !self.ids.insert(line.id().to_owned()) {
             return None;
         }
         self.view.position.seq = Seq::new(seq);
@@ -171,13 +171,5 @@ impl CachedView {
         self.view.inbox = self.view.inbox.max(inbox.map(LedgerSeq::new));
         self.view.lines.push(Arc::new(line));
         Some(())
-    }
-}
-
-/// Returns the id of a line, or an empty text.
-fn line_id(line: &ContextLine) -> &str {
-    match &line.body {
-        ContextBody::Message(message) => message.id().unwrap_or_default(),
-        ContextBody::Event(event) => &event.id,
     }
 }
