@@ -267,8 +267,7 @@ impl ConversationContext {
 /// The text of a piece that is a new message.
 fn summary_text(piece: &LogPiece) -> Option<String> {
     let LogPiece::New(NewLine::Message(new)) = piece else { return None };
-    let message = UiMessage::from_json(Json::Object(new.message.clone())).ok()?;
-    Some(message.text())
+    Some(UiMessage::from_object(new.message.clone()).text())
 }
 
 /// Whether a piece keeps the line of this number.

@@ -31,6 +31,12 @@ impl From<Object> for NewLine {
     }
 }
 
+impl From<UiMessage> for NewLine {
+    fn from(message: UiMessage) -> Self {
+        message.into_object().into()
+    }
+}
+
 impl From<NewMessage> for NewLine {
     fn from(message: NewMessage) -> Self {
         Self::Message(message)

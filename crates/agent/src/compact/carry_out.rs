@@ -115,12 +115,11 @@ impl CompactionPlan {
         let mut head = head_after_events(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
         carry_last_operation(&mut head, &self.view, cut.kept.len() + 1);
-        let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());
         data.set(SEALED_GENERATION, self.view.position.generation.get());
         let mut pieces = vec![
-            LogPiece::New(entry.into()),
+            LogPiece::New(message.into()),
             LogPiece::New(work.locked.engine.new_event(COMPACTED, data).into()),
         ];
         pieces.extend(pieces_that_stay(&self.view, &cut, &self.messages));

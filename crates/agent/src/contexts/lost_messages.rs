@@ -203,7 +203,7 @@ impl OperationInProgress<'_> {
             }
             None if is_message(line) => {
                 let promoted = promoted_messages(ids, &view.head, [line].into_iter()).pop()?;
-                UiMessage::from_json(Json::Object(promoted.message)).ok()?
+                UiMessage::from_object(promoted.message)
             }
             None => return None,
         };

@@ -102,8 +102,7 @@ pub(super) async fn append_message(
         run_id: shown.run_id,
         at: locked.engine.clock.now(),
     };
-    let message = reference.into_message(fetched);
-    let message = message.to_json().as_object().cloned().unwrap_or_default();
+    let message = reference.into_message(fetched).into_object();
     let entry = NewMessage { message, rev: 0, inbox };
     locked.lane.append(vec![entry.into()], shown.view.position).await?;
     Ok(())

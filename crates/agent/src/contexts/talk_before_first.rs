@@ -1,7 +1,7 @@
 //! The beginning of a chat's first context: the talk among people before the first message to the agent.
 
 use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, earlier_talk_reference};
-use ship_store::{Head, LedgerLine, NewLine, NewMessage};
+use ship_store::{Head, LedgerLine, NewLine};
 
 use super::recall::SHARE;
 use crate::chat::{inbound_id_in, is_message};
@@ -22,6 +22,5 @@ pub(crate) fn reference_to_earlier_talk(
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();
     let fetched = ReferenceOrigin { id: &id, for_message: &for_message, run_id: None, at };
-    let message = reference.into_message(fetched).to_json().as_object().cloned()?;
-    Some(NewMessage { message, rev: 0, inbox: None }.into())
+    Some(reference.into_message(fetched).into())
 }

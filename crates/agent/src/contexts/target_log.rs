@@ -52,8 +52,7 @@ impl TargetLog {
             let is_before = |line: &Arc<ContextLine>| before.is_none_or(|seq| line.seq < seq);
             let (here, after) = rest.split_at(rest.partition_point(is_before));
             pieces.extend(spans(here, &stays).into_iter().map(piece));
-            let message = message.to_json().as_object().cloned().unwrap_or_default();
-            pieces.push(LogPiece::New(message.into()));
+            pieces.push(LogPiece::New(message.clone().into()));
             rest = after;
         }
         pieces.extend(spans(rest, &stays).into_iter().map(piece));

@@ -175,7 +175,7 @@ fn answer_from_ledger(entry: &LedgerEntry) -> Option<Object> {
     let mut metadata = NewMetadata::of_entry(entry);
     metadata.set_source(MessageSource::Ledger);
     metadata.write_to(&mut message);
-    message.to_json().as_object().cloned()
+    Some(message.into_object())
 }
 
 /// Returns the ledger key for the text of a run's answer.

@@ -46,8 +46,7 @@ pub(crate) async fn finish(
     // The message may be delivered by a later process, and more of the ledger may have been read by then.
     metadata.set_answers_to(work.inbox().await);
     metadata.write_to(&mut message);
-    let entry = message.to_json().as_object().cloned().unwrap_or_default();
-    work.append(vec![entry.into()]).await?;
+    work.append(vec![message.clone().into()]).await?;
     if let Err(error) = close_run(work, &message, &start.earlier).await {
         // The message is in the log, so the answer counts. The next run of the chat does the rest.
         let fields =

@@ -20,9 +20,7 @@ pub(crate) async fn settle(
     count: usize,
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
-    let message = settled_message(work, &so_far, count);
-    let entry = message.to_json().as_object().cloned().unwrap_or_default();
-    work.append(vec![entry.into()]).await?;
+    work.append(vec![settled_message(work, &so_far, count).into()]).await?;
     work.read_again().await?;
     let journal = Journal {
         message: so_far,

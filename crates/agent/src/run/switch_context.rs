@@ -217,8 +217,7 @@ async fn leave_context(
             left.parts_mut().push(UiPart::StepStart(StepStartPart::new()));
         }
         if !left.parts().is_empty() {
-            let entry = left.to_json().as_object().cloned().unwrap_or_default();
-            work.append(vec![entry.into()]).await?;
+            work.append(vec![left.clone().into()]).await?;
             plan.view.position = work.position().await;
             let (seq, body) = (plan.view.position.seq, ContextBody::Message(left));
             plan.view.lines.push(Arc::new(ContextLine { seq, rev: 0, inbox: None, body }));

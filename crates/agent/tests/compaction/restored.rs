@@ -54,8 +54,7 @@ fn looked(id: &str, at: &str) -> NewLine {
     let mut tool = ToolPart::new("look", format!("call {id}"), Json::from(at));
     tool.set_output(Json::from(format!("{id} {}", "waves ".repeat(700))));
     let parts = vec![UiPart::Tool(tool), UiPart::text("I see.")];
-    let message = UiMessage::new(id, Role::Assistant, parts);
-    message.to_json().as_object().cloned().unwrap().into()
+    UiMessage::new(id, Role::Assistant, parts).into()
 }
 
 fn said(id: &str, role: &str) -> NewLine {
