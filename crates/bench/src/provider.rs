@@ -48,10 +48,7 @@ pub fn bench(report: &mut Report) {
 
 /// The seconds that it takes to compile a window, and how large the body is.
 fn compiled(messages: usize, format: Format) -> (f64, usize) {
-    let provider = match format {
-        Format::OpenAi => "openai",
-        Format::Anthropic => "anthropic",
-    };
+    let provider = format.name();
     let view: Vec<UiMessage> = (0..messages).map(|number| message(number, provider)).collect();
     let system = ["You are a shipmate.\n".repeat(40), "Today is Sunday.".to_owned()];
     let tools: Vec<ToolSpec> = (0..8).map(tool).collect();

@@ -86,18 +86,12 @@ impl Recipe {
         Some(Self {
             format: match object.str("format")? {
                 PLAIN => None,
-                name => Some(
-                    [Format::OpenAi, Format::Anthropic].into_iter().find(|f| f.name() == name)?,
-                ),
+                name => Some(Format::named(name)?),
             },
             provider: object.str("provider")?.to_owned(),
             model: object.str("model")?.to_owned(),
             files: if is("files")? { SendFiles::Yes } else { SendFiles::No },
-            max_tokens_field: {
-                let name = object.str("maxTokensField")?;
-                let known = [MaxTokensField::MaxTokens, MaxTokensField::MaxCompletionTokens];
-                known.into_iter().find(|field| field.name() == name)?
-            },
+            max_tokens_field: MaxTokensField::named(object.str("maxTokensField")?)?,
             temperature: object.get("temperature").and_then(Json::as_number),
             cache_marks: is("cacheMarks")?,
         })

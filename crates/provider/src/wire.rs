@@ -24,7 +24,7 @@ mod sdk_compat;
 pub use error::WireError;
 pub use sdk_compat::files::{Files, addresses};
 
-use ship_message::ModelMessage;
+use ship_message::{ModelMessage, names};
 
 use crate::ToolSpec;
 
@@ -37,15 +37,7 @@ pub enum Format {
     Anthropic,
 }
 
-impl Format {
-    /// Returns the name of the format, as settings and records have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-        }
-    }
-}
+names!(Format { OpenAi = "openai", Anthropic = "anthropic" });
 
 /// The parameters of a request besides messages and tools.
 #[derive(Clone, Copy, Debug)]
@@ -76,15 +68,10 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-impl MaxTokensField {
-    /// Returns the name of the field.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MaxTokens => "max_tokens",
-            Self::MaxCompletionTokens => "max_completion_tokens",
-        }
-    }
-}
+names!(MaxTokensField {
+    MaxTokens = "max_tokens",
+    MaxCompletionTokens = "max_completion_tokens",
+});
 
 impl<'a> Parameters<'a> {
     /// Makes parameters with only the name of the model.

@@ -6,8 +6,8 @@
 
 use std::borrow::Borrow;
 
-use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
+use ship_message::{UiMessage, names};
 use ship_record::{ContextId, SealedName, Timestamp, View};
 
 use super::plain_text::{preview, without_marks};
@@ -57,6 +57,8 @@ pub enum Status {
     Archived,
 }
 
+names!(Status { Active = "active", Archived = "archived" });
+
 /// The message at which a context was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointMessage {
@@ -95,7 +97,7 @@ impl Snapshot {
         let object = Object::from([
             ("v", Json::from(1u64)),
             ("contextId", facts.context.as_str().into()),
-            ("status", "archived".into()),
+            ("status", Status::Archived.name().into()),
             ("createdAt", facts.created_at.to_json()),
             ("updatedAt", story.updated_at.to_json()),
             ("archivedAt", note.at.to_json()),
@@ -125,7 +127,7 @@ impl Snapshot {
         let mut object = Object::from([
             ("v", Json::from(1u64)),
             ("contextId", facts.context.as_str().into()),
-            ("status", "active".into()),
+            ("status", Status::Active.name().into()),
             ("createdAt", facts.created_at.to_json()),
             ("updatedAt", story.updated_at.to_json()),
             ("title", story.title.as_str().into()),
@@ -149,11 +151,7 @@ impl Snapshot {
     /// Reads a snapshot; `None` if the object is not one, or has an unknown version.
     pub fn read(object: Object) -> Option<Self> {
         let context = object.str("contextId")?.parse().ok()?;
-        let status = match object.str("status")? {
-            "active" => Status::Active,
-            "archived" => Status::Archived,
-            _ => return None,
-        };
+        let status = Status::named(object.str("status")?)?;
         let is_known = object.get("v")?.as_u64()? == 1 && object.get("turns")?.as_array().is_some();
         is_known.then_some(Self { context, status, object })
     }
