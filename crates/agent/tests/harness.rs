@@ -82,7 +82,7 @@ pub(crate) struct TestAgent {
     pub(crate) chat: ChatKey,
     pub(crate) store: Arc<FileStore>,
     pub(crate) log: Arc<KeptLog>,
-    model: Option<ScriptedModel>,
+    pub(crate) setup: Setup,
     effects: Arc<AtomicUsize>,
     looks: Arc<AtomicUsize>,
     /// How many changes the disk had seen at each effect.
@@ -91,19 +91,38 @@ pub(crate) struct TestAgent {
 
 impl TestAgent {
     pub(crate) fn on(disk: Box<dyn Disk>, setup: &Setup) -> Self {
-        let options = StoreOptions { clock: Arc::new(setup.clock.clone()), ..options() };
-        let store = Arc::new(FileStore::on_disk(disk, options));
         let (effects, looks) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());
-        let model = setup.model.clone();
-        let provider: Arc<dyn Provider> = match &model {
+        let changes = Arc::<Mutex<Vec<usize>>>::default();
+        let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
+        let options = StoreOptions { clock: Arc::new(setup.clock.clone()), ..options() };
+        let store = FileStore::on_disk(disk, options);
+        let agent = Self::with_tools(store, setup, |agent| {
+            let agent = agent.without_built_in_tools();
+            if setup.without_tools {
+                return agent;
+            }
+            let agent = agent
+                .tool(counting("effect", Arc::clone(&effects), seen))
+                .tool(counting("look", Arc::clone(&looks), None).safe_to_repeat());
+            built_in_tools().into_iter().fold(agent, AgentBuilder::tool)
+        });
+        Self { effects, looks, changes, ..agent }
+    }
+
+    /// An agent on a store, which gets its tools, and whatever else is its own, from a test.
+    pub(crate) fn with_tools(
+        store: FileStore,
+        setup: &Setup,
+        add: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Self {
+        let (store, log) = (Arc::new(store), Arc::<KeptLog>::default());
+        let provider: Arc<dyn Provider> = match &setup.model {
             Some(model) => Arc::new(model.clone()),
             None => Arc::new(Offline),
         };
-        let mut agent = Agent::builder()
+        let builder = Agent::builder()
             .store(Arc::clone(&store) as Arc<dyn Store>)
             .shared_provider(provider)
-            .without_built_in_tools()
             .rules(setup.rules.clone())
             .clock(Arc::new(setup.clock.clone()))
             .ids(match setup.many_runs {
@@ -111,18 +130,20 @@ impl TestAgent {
                 false => Arc::new(OneId),
             })
             .log(Arc::clone(&log) as Arc<dyn RunLog>);
-        if !setup.without_tools {
-            let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
-            agent = agent
-                .tool(counting("effect", Arc::clone(&effects), seen))
-                .tool(counting("look", Arc::clone(&looks), None).safe_to_repeat());
-            agent = built_in_tools().into_iter().fold(agent, AgentBuilder::tool);
+        Self {
+            agent: add(builder).build(),
+            chat: chat(),
+            store,
+            log,
+            setup: setup.clone(),
+            effects: Arc::default(),
+            looks: Arc::default(),
+            changes: Arc::default(),
         }
-        Self { agent: agent.build(), chat: chat(), store, log, model, effects, looks, changes }
     }
 
     pub(crate) fn model(&self) -> &ScriptedModel {
-        self.model.as_ref().unwrap()
+        self.setup.model()
     }
 
     /// How often the tool that must not run twice has run.
@@ -180,7 +201,7 @@ impl TestAgent {
 
     /// The ledger's entries whole: key and content.
     pub(crate) async fn entries(&self) -> Vec<(String, Object)> {
-        let lines = self.stored().await.ledger().after(None, 100).await.unwrap();
+        let lines = self.stored().await.ledger().after(None, 1_000).await.unwrap();
         let entry = |body: &LedgerBody| match body {
             LedgerBody::Entry(entry) => Some((entry.key.clone(), entry.entry.clone())),
             LedgerBody::Delivery(_) => None,

@@ -4,7 +4,8 @@ use ship_agent::{ContextOperation, Inbound, OperationOutcome, Outcome, Rules, St
 use ship_message::json::Json;
 use ship_store::{ChatKey, Store};
 
-use super::place::{Place, chat, line, words};
+use super::place::{Place, line, words};
+use crate::harness::chat;
 
 /// A chat with a small budget, in which many things were said: what came early is summed up.
 async fn compacted() -> Place {
@@ -32,7 +33,7 @@ fn rewind(to: &str) -> ContextOperation {
 
 /// How many logs a compaction has sealed.
 async fn compactions(place: &Place) -> usize {
-    place.chat().await.log().sealed().await.unwrap().len()
+    place.stored().await.log().sealed().await.unwrap().len()
 }
 
 const EARLY: [&str; 4] =

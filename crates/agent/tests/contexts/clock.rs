@@ -4,7 +4,8 @@ use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use super::place::{Place, chat, line};
+use super::place::{Place, line};
+use crate::harness::chat;
 
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 
@@ -85,12 +86,12 @@ async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
     let mut place = Place::new();
     let mut seen = Vec::new();
     for (nth, does) in script().into_iter().enumerate() {
-        place.clock.advance(years_before(nth) * YEAR_MS);
+        place.setup.clock.advance(years_before(nth) * YEAR_MS);
         let told = match does {
             Does::Says(text) => format!("{:?}", place.say(text).await),
             Does::Operates(operation) => format!("{:?}", place.operate(operation).await),
             Does::LosesIndex => {
-                let state = place.chat().await;
+                let state = place.stored().await;
                 state.derived().remove(ship_store::Derived::ContextIndex).await.unwrap();
                 place = place.again();
                 String::new()
@@ -103,7 +104,7 @@ async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
         seen.push(timeless(&format!("{nth}: {told}\n{titles:?}\n{last:?}\n{context:#?}")));
     }
     let shown = |view: &[UiMessage]| view.iter().map(line).collect::<Vec<_>>().join("\n");
-    let requests = place.model.requests();
+    let requests = place.model().requests();
     seen.extend(requests.iter().map(|request| timeless(&shown(&request.view))));
     seen.extend(place.ledger().await.iter().map(|line| timeless(line)));
     seen

@@ -11,7 +11,7 @@ const INDEX: &str = ".ship/chat/terminal%3Amain/contexts/index.json";
 
 /// Returns how often the live log and the index were opened so far.
 fn opened(place: &Place) -> [usize; 2] {
-    [LIVE, INDEX].map(|path| place.disk.times_opened(Path::new(path)))
+    [LIVE, INDEX].map(|path| place.setup.disk.times_opened(Path::new(path)))
 }
 
 /// A chat with an archived context about a trip.

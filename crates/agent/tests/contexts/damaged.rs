@@ -9,7 +9,7 @@ use super::place::{Place, calls, line, says, words};
 
 /// The only file whose path holds `part`.
 pub(crate) fn path(place: &Place, part: &str) -> PathBuf {
-    let disk = place.disk.memory();
+    let disk = place.setup.disk.memory();
     let mut found = disk
         .contents()
         .into_iter()
@@ -18,7 +18,7 @@ pub(crate) fn path(place: &Place, part: &str) -> PathBuf {
 }
 
 pub(crate) fn replace(place: &Place, path: &Path, bytes: &[u8]) {
-    let disk = place.disk.memory();
+    let disk = place.setup.disk.memory();
     disk.remove(path).unwrap();
     disk.open(path, OpenMode::Create).unwrap().write(bytes).unwrap();
 }
@@ -26,7 +26,7 @@ pub(crate) fn replace(place: &Place, path: &Path, bytes: &[u8]) {
 /// Flips a bit in the line of a file that holds these words.
 pub(crate) fn flip(place: &Place, part: &str, words: &str) {
     let path = path(place, part);
-    let mut bytes = place.disk.memory().contents().remove(&path).unwrap().unwrap();
+    let mut bytes = place.setup.disk.memory().contents().remove(&path).unwrap().unwrap();
     let at = bytes.windows(words.len()).position(|found| found == words.as_bytes()).unwrap();
     bytes[at] ^= 1;
     replace(place, &path, &bytes);
@@ -76,7 +76,7 @@ async fn a_damaged_context_without_a_snapshot_is_loaded_as_far_as_it_can_be_read
     let place = begun().await;
     place.operate(new()).await;
     flip(&place, ARCHIVE, "Aye: plan the trip");
-    place.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
+    place.setup.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
     let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     assert!(line.contains("One place of the log cannot be read and is left out"), "{line}");
     // The end of the line is what a command for the shell is made of, so the note stands before it.
@@ -93,14 +93,14 @@ async fn one_injury_of_an_archived_log_is_one_place_wherever_it_is() {
         let place = begun().await;
         place.operate(new()).await;
         let log = path(&place, ARCHIVE);
-        let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+        let bytes = place.setup.disk.memory().contents().remove(&log).unwrap().unwrap();
         match injury {
             "the last line" => flip(&place, ARCHIVE, "Aye: which boat?"),
             _ => {
                 replace(&place, &log, bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap())
             }
         }
-        assert_eq!(place.chat().await.verify().await.unwrap().len(), 1, "{injury}");
+        assert_eq!(place.stored().await.verify().await.unwrap().len(), 1, "{injury}");
         let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
         assert!(line.starts_with("One place of the log cannot be read"), "{injury}: {line}");
     }
@@ -157,7 +157,7 @@ async fn a_context_whose_log_is_gone_is_not_loaded_and_the_chat_goes_on() {
         let log = path(&place, ARCHIVE);
         match remains {
             Some(bytes) => replace(&place, &log, bytes),
-            None => place.disk.memory().remove(&log).unwrap(),
+            None => place.setup.disk.memory().remove(&log).unwrap(),
         }
         let operated = place.operate(ContextOperation::Load { which: "last".to_owned() }).await;
         let OperationOutcome::NotDone(not_done) = operated else { panic!("{operated:?}") };

@@ -5,7 +5,8 @@ use ship_context::contexts::RecallMode;
 use ship_message::{Role, UiMessage};
 use ship_testkit::sim::Fault;
 
-use super::place::{Place, ScriptedStep, calls, chat, hangs, line, says, words};
+use super::place::{Place, ScriptedStep, calls, hangs, line, says, words};
+use crate::harness::chat;
 
 /// A model that lets others do something in the middle of “go”, and answers all else.
 fn waits(seen: &[UiMessage]) -> ScriptedStep {
@@ -218,8 +219,8 @@ async fn a_run_that_waits_for_a_word_is_stopped_by_who_goes_elsewhere() {
 async fn a_run_that_was_killed_goes_on_in_the_context_that_a_person_began() {
     let place = chat_at_work().await;
     place.accept("go").await;
-    let before = place.disk.calls();
-    let (disk, asked) = (place.disk.clone(), std::sync::Mutex::new(0));
+    let before = place.setup.disk.calls();
+    let (disk, asked) = (place.setup.disk.clone(), std::sync::Mutex::new(0));
     place.minds(move |seen| {
         *asked.lock().unwrap() += 1;
         if *asked.lock().unwrap() == 2 {
@@ -228,7 +229,7 @@ async fn a_run_that_was_killed_goes_on_in_the_context_that_a_person_began() {
         waits(seen)
     });
     assert!(place.agent.run(&chat(), &Stop::default()).await.is_err(), "killed");
-    assert!(place.disk.calls() > before);
+    assert!(place.setup.disk.calls() > before);
     let place = place.again();
     place.minds(waits);
     place.done(new("Clean")).await;
@@ -248,7 +249,7 @@ async fn clear_stops_the_very_first_answer_at_once_like_any_other() {
         place.accept("go").await;
         let agent = place.agent.clone();
         let run = tokio::spawn(async move { agent.run(&chat(), &Stop::default()).await.unwrap() });
-        place.model.is_asked_for(if is_first { 1 } else { 2 }).await;
+        place.model().is_asked_for(if is_first { 1 } else { 2 }).await;
         let line = place.done(ContextOperation::Clear).await;
         assert!(line.contains("Left “"), "first {is_first}: {line}");
         assert_eq!(run.await.unwrap(), Some(Outcome::Stopped), "first {is_first}");

@@ -4,7 +4,8 @@ use ship_agent::{ContextOperation, Inbound};
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use super::place::{Place, ScriptedStep, calls, chat, line, says, words};
+use super::place::{Place, ScriptedStep, calls, line, says, words};
+use crate::harness::chat;
 
 /// A model that makes the call that the message asks for, once, and answers.
 fn obeys(seen: &[UiMessage]) -> ScriptedStep {
@@ -38,7 +39,7 @@ fn recall(mode: RecallMode) -> ContextOperation {
 /// Every request on record is written again as it went out, and one of them showed a reference.
 async fn all_are_explained(place: &Place, kind: &str) {
     let calls = place.agent.requests(&chat(), 1_000).await.unwrap();
-    assert_eq!(calls.len(), place.model.asked(), "{kind}: one record for each");
+    assert_eq!(calls.len(), place.model().asked(), "{kind}: one record for each");
     let mut references = 0;
     for call in calls {
         let id = call.record.id;

@@ -3,7 +3,8 @@
 use ship_agent::{Agent, ContextOperation, Rules};
 use ship_context::contexts::UtteranceLimits;
 
-use super::place::{Place, calls, chat, line, says};
+use super::place::{Place, calls, line, says};
+use crate::harness::chat;
 
 async fn left_at_dinner(place: &Place) -> String {
     place.minds(|seen| match line(seen.last().unwrap()).contains("[effect") {

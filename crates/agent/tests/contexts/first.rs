@@ -3,7 +3,8 @@
 use ship_agent::{ContextOperation, Inbound, Outcome};
 use ship_store::LedgerBody;
 
-use super::place::{Place, chat};
+use super::place::Place;
+use crate::harness::chat;
 
 /// Talk in a group that is not addressed to the agent.
 async fn overheard(place: &Place, username: &str, text: &str) {
@@ -52,7 +53,7 @@ async fn it_is_marked_in_the_ledger_and_nowhere_else() {
     let place = Place::new();
     overheard(&place, "ada", "the mast is cracked").await;
     place.say("what do we do?").await;
-    let lines = place.chat().await.ledger().after(None, 10).await.unwrap();
+    let lines = place.stored().await.ledger().after(None, 10).await.unwrap();
     let LedgerBody::Entry(entry) = &lines[0].body else { panic!("an entry") };
     assert_eq!(entry.entry.get("meta").unwrap().to_string(), r#"{"observed":true}"#);
     let LedgerBody::Entry(entry) = &lines[1].body else { panic!("an entry") };

@@ -10,7 +10,8 @@ use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::ScriptedPart;
 use ship_testkit::sim::{Fault, SimDisk};
 
-use super::place::{Place, ScriptedStep, calls, chat, line, says, words};
+use super::place::{Place, ScriptedStep, calls, line, says, words};
+use crate::harness::chat;
 
 /// A model that has an effect first, then switches, then answers.
 fn switches(name: &'static str, input: &'static str) -> impl Fn(&[UiMessage]) -> ScriptedStep {
@@ -65,9 +66,9 @@ const SAMPLE: usize = 4;
 async fn a_models_switch(name: &'static str, input: &'static str) {
     let place = two_contexts(&SimDisk::default()).await;
     place.minds(switches(name, input));
-    let before = place.disk.calls();
+    let before = place.setup.disk.calls();
     place.say("go").await;
-    let calls = place.disk.calls() - before;
+    let calls = place.setup.disk.calls() - before;
     let wanted = left(&place).await;
     assert_eq!(wanted.context.iter().filter(|line| *line == "user: go").count(), 1);
 
@@ -75,10 +76,10 @@ async fn a_models_switch(name: &'static str, input: &'static str) {
     for (at, fault) in faults(calls) {
         let first = two_contexts(&SimDisk::default()).await;
         first.minds(switches(name, input));
-        first.disk.fail_in(at, fault);
+        first.setup.disk.fail_in(at, fault);
         let accepted = first.try_accept("go").await.is_ok();
         let _ = first.agent.run(&chat(), &Stop::default()).await;
-        if !first.disk.is_dead() {
+        if !first.setup.disk.is_dead() {
             continue;
         }
         kills += 1;
@@ -98,7 +99,7 @@ async fn a_models_switch(name: &'static str, input: &'static str) {
         let effects = second.effects.lock().unwrap().len();
         assert!(effects <= 1, "killed at {at}: {effects} effects");
         assert_eq!(left(&second).await, wanted, "killed at {at} {fault:?}");
-        let problems = second.chat().await.verify().await.unwrap();
+        let problems = second.stored().await.verify().await.unwrap();
         assert!(problems.is_empty(), "killed at {at}: {problems:?}");
         assert_eq!(second.run().await, None, "killed at {at}: nothing is left to do");
     }
@@ -126,9 +127,9 @@ async fn a_persons(operation: ContextOperation) {
     let answered = ["user: and then?".to_owned(), "assistant: Aye: and then?".to_owned()];
     let not_done = ([said(&place).await, answered.to_vec()].concat(), place.archived().await.len());
     place.accept("and then?").await;
-    let before = place.disk.calls();
+    let before = place.setup.disk.calls();
     place.done(operation.clone()).await;
-    let calls = place.disk.calls() - before;
+    let calls = place.setup.disk.calls() - before;
     place.run().await;
     let done = (said(&place).await, place.archived().await.len());
 
@@ -136,9 +137,9 @@ async fn a_persons(operation: ContextOperation) {
     for (at, fault) in faults(calls) {
         let first = two_contexts(&SimDisk::default()).await;
         first.accept("and then?").await;
-        first.disk.fail_in(at, fault);
+        first.setup.disk.fail_in(at, fault);
         let _ = first.agent.operate(&chat(), operation.clone(), "terminal").await;
-        if !first.disk.is_dead() {
+        if !first.setup.disk.is_dead() {
             continue;
         }
         kills += 1;
@@ -149,13 +150,13 @@ async fn a_persons(operation: ContextOperation) {
             true => undone += 1,
             false => assert_eq!(found, done, "killed at {at} {fault:?}"),
         }
-        let files = second.chat().await.derived().archived_contexts().await.unwrap().len();
+        let files = second.stored().await.derived().archived_contexts().await.unwrap().len();
         assert_eq!(files, found.1, "killed at {at} {fault:?}: a file for each that is listed");
         let ledger = second.ledger().await;
         let answers = ledger.iter().filter(|line| **line == answered[1]).count();
         assert_eq!(answers, 1, "killed at {at} {fault:?}: {ledger:#?}");
         assert_eq!(second.run().await, None, "killed at {at}: nothing is left to do");
-        let problems = second.chat().await.verify().await.unwrap();
+        let problems = second.stored().await.verify().await.unwrap();
         assert!(problems.is_empty(), "killed at {at}: {problems:?}");
     }
     assert!(
@@ -199,7 +200,7 @@ async fn a_person_who_comes_between_a_promise_and_its_switch_gets_both_in_their_
     let promises = || switches("chat_context_new", "{}");
     let place = two_contexts(&SimDisk::default()).await;
     place.accept("go").await;
-    let (disk, before) = (place.disk.clone(), place.disk.calls());
+    let (disk, before) = (place.setup.disk.clone(), place.setup.disk.calls());
     let promised = Arc::new(Mutex::new(None));
     let (mind, noted) = (promises(), Arc::clone(&promised));
     place.minds(move |seen| {
@@ -211,7 +212,7 @@ async fn a_person_who_comes_between_a_promise_and_its_switch_gets_both_in_their_
         does
     });
     place.run().await;
-    let (from, to) = (promised.lock().unwrap().unwrap(), place.disk.calls() - before);
+    let (from, to) = (promised.lock().unwrap().unwrap(), place.setup.disk.calls() - before);
     for operation in [
         ContextOperation::Load { which: "trip".to_owned() },
         ContextOperation::Load { which: "nowhere".to_owned() },
@@ -222,9 +223,9 @@ async fn a_person_who_comes_between_a_promise_and_its_switch_gets_both_in_their_
             let first = two_contexts(&SimDisk::default()).await;
             first.minds(promises());
             first.accept("go").await;
-            first.disk.fail_in(at, Fault::KillAfter);
+            first.setup.disk.fail_in(at, Fault::KillAfter);
             let _ = first.agent.run(&chat(), &Stop::default()).await;
-            if !first.disk.is_dead() {
+            if !first.setup.disk.is_dead() {
                 continue;
             }
             let second = first.again();

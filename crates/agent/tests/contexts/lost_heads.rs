@@ -6,7 +6,8 @@ use ship_store::disk::Disk;
 use ship_testkit::sim::Fault;
 
 use super::damaged::{ARCHIVE, HEAD_COPY, LIVE, SNAPSHOT, flip, new, path, replace};
-use super::place::{Place, chat, says, words};
+use super::place::{Place, says, words};
+use crate::harness::chat;
 
 /// A chat in a context “Two”, which has left the context “One”.
 async fn in_the_second_context() -> Place {
@@ -29,7 +30,7 @@ fn again(place: &Place) -> Place {
 /// Damages the head of the live log, and removes its copy.
 fn injured(place: &Place) -> Place {
     flip(place, LIVE, "\"event\":\"head\"");
-    place.disk.memory().remove(&path(place, HEAD_COPY)).unwrap();
+    place.setup.disk.memory().remove(&path(place, HEAD_COPY)).unwrap();
     again(place)
 }
 
@@ -97,7 +98,7 @@ async fn a_compaction_and_its_undo_heal_a_lost_head_as_other_operations_do() {
 async fn after_the_live_log_is_lost_every_context_with_a_sealed_log_can_be_loaded() {
     let place = in_the_second_context().await;
     place.done(load("One")).await;
-    place.disk.memory().remove(&path(&place, LIVE)).unwrap();
+    place.setup.disk.memory().remove(&path(&place, LIVE)).unwrap();
     let place = again(&place);
     place.say("three").await;
     assert_eq!(place.view().await.head.title.as_deref(), Some("Two"), "the newest sealed log");
@@ -112,7 +113,7 @@ async fn an_older_copy_of_the_live_log_takes_nothing_from_the_context_that_was_l
     place.minds(|_| says("Aye."));
     place.say("one alpha").await;
     let log = path(&place, LIVE);
-    let older = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let older = place.setup.disk.memory().contents().remove(&log).unwrap().unwrap();
     place.say("one omega").await;
     let one = place.view().await.head.context;
     place.done(new()).await;
@@ -156,7 +157,7 @@ async fn a_loaded_context_that_was_cut_gets_back_what_was_loaded_and_verify_name
     let before = place.context().await;
     cut_before(&place, LIVE, "two gamma");
     let place = again(&place);
-    let problems = place.chat().await.verify().await.unwrap();
+    let problems = place.stored().await.verify().await.unwrap();
     assert!(problems.iter().any(|it| it.message.contains("was published with")), "{problems:?}");
     place.say("and now?").await;
     assert_eq!(place.context().await[..4], before);
@@ -166,7 +167,7 @@ async fn a_loaded_context_that_was_cut_gets_back_what_was_loaded_and_verify_name
 /// Cuts a log before the line that holds these words.
 fn cut_before(place: &Place, part: &str, words: &str) {
     let log = path(place, part);
-    let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let bytes = place.setup.disk.memory().contents().remove(&log).unwrap().unwrap();
     let at = bytes.windows(words.len()).position(|found| found == words.as_bytes()).unwrap();
     let end = bytes[..at].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     replace(place, &log, &bytes[..end]);
@@ -191,7 +192,7 @@ async fn two_contexts() -> (Place, ContextId) {
 async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answered_again() {
     let (place, one) = two_contexts().await;
     cut_before(&place, ARCHIVE, "Aye: alpha");
-    place.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
+    place.setup.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
     place.done(load(one.as_str())).await;
     assert_eq!(place.context().await, ["user: alpha"]);
     place.done(load("beta")).await;
@@ -228,7 +229,7 @@ async fn all_that_an_older_copy_lacks_comes_back_from_the_ledger_however_long_it
     echoes(&place);
     place.say("alpha").await;
     let log = path(&place, LIVE);
-    let older = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let older = place.setup.disk.memory().contents().remove(&log).unwrap().unwrap();
     let long = |name: &str| format!("{name} {}", "The tide is low. ".repeat(500));
     for name in ["beta", "gamma", "delta"] {
         place.say(&long(name)).await;
@@ -237,7 +238,7 @@ async fn all_that_an_older_copy_lacks_comes_back_from_the_ledger_however_long_it
     let place = again(&place);
     echoes(&place);
     place.say("omega").await;
-    let files = place.disk.memory().contents().into_iter();
+    let files = place.setup.disk.memory().contents().into_iter();
     let logs = files.filter(|(path, _)| path.to_string_lossy().contains("/messages/"));
     let logs = logs.filter_map(|(_, bytes)| Some(String::from_utf8_lossy(&bytes?).into_owned()));
     let logs: String = logs.collect();
@@ -279,13 +280,13 @@ async fn a_killed_run_whose_question_is_lost_answers_it_once() {
     echoes(&place);
     place.say("alpha").await;
     place.accept("beta").await;
-    let disk = place.disk.clone();
+    let disk = place.setup.disk.clone();
     place.minds(move |_| {
         disk.fail_in(0, Fault::KillBefore);
         says("never heard")
     });
     let _ = place.agent.run(&chat(), &Stop::default()).await;
-    assert!(place.disk.is_dead());
+    assert!(place.setup.disk.is_dead());
     let place = again(&place);
     flip(&place, LIVE, "beta");
     let place = again(&place);
@@ -306,13 +307,13 @@ async fn an_answer_that_the_ledger_has_lost_is_named_and_comes_back() {
     cut_before(&place, "conversations/history.jsonl", "Aye: alpha");
     let place = place.again();
     echoes(&place);
-    let problems = place.chat().await.verify().await.unwrap();
+    let problems = place.stored().await.verify().await.unwrap();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].message.starts_with("the answer to entry 2 is missing"), "{problems:?}");
     place.say("beta").await;
     let ledger = place.ledger().await;
     assert_eq!(ledger.iter().filter(|line| line.contains("Aye: alpha")).count(), 1, "{ledger:?}");
     assert_eq!(ledger.iter().filter(|line| line.contains("Aye: beta")).count(), 1, "{ledger:?}");
-    assert_eq!(place.chat().await.verify().await.unwrap(), []);
+    assert_eq!(place.stored().await.verify().await.unwrap(), []);
     assert_eq!(place.context().await.len(), 4);
 }

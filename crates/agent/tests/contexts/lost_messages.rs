@@ -7,7 +7,8 @@ use ship_message::UiMessage;
 use ship_store::View;
 
 use super::damaged::{flip, path, replace};
-use super::place::{Place, calls, chat, says, words};
+use super::place::{Place, calls, says, words};
+use crate::harness::chat;
 
 /// The end of the name of the sealed log of the context “Second”.
 const SECOND: &str = "-4-9.jsonl";
@@ -39,7 +40,7 @@ async fn second_left(rules: Rules) -> (Place, View) {
 /// Keeps the first `lines` lines of a log.
 fn cut_after(place: &Place, part: &str, lines: usize) {
     let log = path(place, part);
-    let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let bytes = place.setup.disk.memory().contents().remove(&log).unwrap().unwrap();
     let kept: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').take(lines).collect();
     replace(place, &log, &kept.concat());
 }
@@ -95,13 +96,13 @@ async fn after_a_restoring_load_a_new_message_is_answered_once_with_its_own_answ
     for (injury, _) in INJURIES {
         let (place, _) = second_left(Rules::default()).await;
         let place = injure(&place, injury);
-        place.chat().await.repair().await.unwrap();
+        place.stored().await.repair().await.unwrap();
         for which in ["Second", "-", "Second"] {
             place.done(load(which)).await;
         }
-        let asked = place.model.requests().len();
+        let asked = place.model().requests().len();
         place.say("gamma").await;
-        assert_eq!(place.model.requests().len(), asked + 1, "{injury}");
+        assert_eq!(place.model().requests().len(), asked + 1, "{injury}");
         let context = place.context().await;
         assert_eq!(context[..4], SAID, "{injury}");
         assert_eq!(context[4..], ["user: gamma", "assistant: Aye: gamma"], "{injury}");

@@ -21,6 +21,7 @@ use ship_agent::{ContextOperation, Inbound, Outcome, Stop};
 use ship_message::UiMessage;
 
 use super::place::{Place, ScriptedStep, calls, line, says, words};
+use crate::harness::chat;
 
 #[tokio::test]
 async fn a_an_ordinary_conversation_goes_on() {
@@ -68,11 +69,11 @@ async fn b_a_messy_background_is_left_behind() {
     );
     let archived = place.archived().await;
     assert_eq!(archived.len(), 1);
-    let left = place.agent.look_at_context(&super::place::chat(), &archived[0].0).await.unwrap();
+    let left = place.agent.look_at_context(&chat(), &archived[0].0).await.unwrap();
     let left = left.unwrap();
     assert_eq!(left.archive_reason(), Some("gossip does not help"));
     assert_eq!(left.checkpoint().unwrap().preview, "Aye: gossip 5");
-    let active = place.agent.contexts(&super::place::chat()).await.unwrap().unwrap().active;
+    let active = place.agent.contexts(&chat()).await.unwrap().unwrap().active;
     assert_eq!(active.title(), "The config");
     place.say("thanks").await;
     assert_eq!(place.shown(0)[0], "user: send me the config", "and so does the next run");
@@ -138,7 +139,7 @@ async fn d_a_conversation_seems_new_because_it_was_left() {
         place.say("what is my name?").await;
         assert_eq!(place.shown(0), ["user: what is my name?"]);
         let (id, _) = place.archived().await.remove(0);
-        let left = place.agent.look_at_context(&super::place::chat(), &id).await.unwrap().unwrap();
+        let left = place.agent.look_at_context(&chat(), &id).await.unwrap().unwrap();
         assert_eq!(left.archive_reason(), Some(reason), "and the archive says why");
     }
 }

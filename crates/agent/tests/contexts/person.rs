@@ -9,7 +9,8 @@ use ship_message::json::Json;
 use ship_store::{ChatKey, FileStore, Store};
 use ship_testkit::sim::SimDisk;
 
-use super::place::{Place, calls, chat, hangs, says};
+use super::place::{Place, calls, hangs, says};
+use crate::harness::chat;
 
 fn new(title: &str) -> ContextOperation {
     ContextOperation::New { title: Some(title.to_owned()), reason: None }
@@ -150,7 +151,7 @@ async fn an_operation_from_another_channel_is_done_between_steps_and_everybody_i
         );
     }
     assert_eq!(told, [changed.line.as_str()], "whoever follows the answer is told, once");
-    let ledger = place.chat().await.ledger().after(None, 100).await.unwrap();
+    let ledger = place.stored().await.ledger().after(None, 100).await.unwrap();
     let channels = ledger.iter().filter_map(|line| match &line.body {
         ship_store::LedgerBody::Entry(entry) if entry.entry.str("text") == Some(&changed.line) => {
             entry.entry.get("channel").and_then(Json::as_str)
@@ -254,11 +255,11 @@ async fn who_loads_another_context_does_not_wait_for_an_answer_that_takes_long()
     place.done(new("Dinner")).await;
     place.say("soup?").await;
     place.minds(|_| hangs());
-    let asked = place.model.asked();
+    let asked = place.model().asked();
     place.accept("and a long answer?").await;
     let (agent, stop) = (place.agent.clone(), ship_agent::Stop::default());
     let running = tokio::spawn(async move { agent.run(&chat(), &stop).await.unwrap() });
-    place.model.is_asked_for(asked + 1).await;
+    place.model().is_asked_for(asked + 1).await;
     let line = place.done(ContextOperation::Load { which: "trip".to_owned() }).await;
     assert!(line.starts_with("Now in “plan the trip”"), "{line}");
     running.await.unwrap();

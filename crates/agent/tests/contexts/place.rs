@@ -1,20 +1,22 @@
-//! A chat on a simulated disk, a model that does what it is told, and what is left of it all.
+//! A chat with a model that does what it is told, and what is left of it all.
+//!
+//! It is a layer over the agent of the other tests: time passes with every message, ids are counted over restarts, and
+//! its tools let others do something while a run is at work.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{
-    Agent, ContextOperation, IdSource, Inbound, OperationOutcome, Outcome, Rules, RunError, Stop,
-};
+use ship_agent::{ContextOperation, IdSource, Inbound, OperationOutcome, Outcome, Rules, RunError};
 use ship_message::{Role, UiMessage};
+use ship_store::FileStore;
 use ship_store::disk::{Disk, OpenMode};
-use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
-use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedEnd, ScriptedModel, half, step};
 use ship_testkit::sim::SimDisk;
 
 use super::tools::{Meanwhile, effect};
+use crate::harness::{Setup, TestAgent, chat};
 
 pub(crate) use ship_testkit::scripted_model::{ScriptedStep, calls_tool as calls, text as says};
 
@@ -25,18 +27,21 @@ pub(crate) fn hangs() -> ScriptedStep {
 
 /// A chat.
 pub(crate) struct Place {
-    pub(crate) agent: Agent,
-    pub(crate) store: Arc<FileStore>,
-    pub(crate) model: ScriptedModel,
-    pub(crate) clock: ManualClock,
-    pub(crate) disk: SimDisk,
+    test: TestAgent,
     /// What the tool `effect` has done.
     pub(crate) effects: Arc<Mutex<Vec<String>>>,
     /// What the tool `meanwhile` has others do.
     pub(crate) meanwhile: Meanwhile,
-    rules: Rules,
-    said: Arc<Mutex<usize>>,
+    said: Arc<AtomicUsize>,
     ids: Arc<Counted>,
+}
+
+impl Deref for Place {
+    type Target = TestAgent;
+
+    fn deref(&self) -> &TestAgent {
+        &self.test
+    }
 }
 
 /// Ids that are the same in every run of a test.
@@ -47,10 +52,6 @@ impl IdSource for Counted {
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-pub(crate) fn chat() -> ChatKey {
-    "terminal:main".parse().unwrap()
 }
 
 impl Place {
@@ -67,43 +68,33 @@ impl Place {
             let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
             says(&format!("Aye: {}", words(asked)))
         });
-        let clock = ManualClock::default();
-        Self::with(disk, rules, model, clock, Arc::default(), Arc::default(), Arc::default())
+        let setup = Setup { disk, model: Some(model), ..Setup::ruled(rules) };
+        Self::with(&setup, Arc::default(), Arc::default(), Arc::default())
     }
 
     /// The same chat, in another process.
     pub(crate) fn again(&self) -> Self {
         self.meanwhile.end();
-        self.disk.revive();
-        let (model, clock) = (self.model.clone(), self.clock.clone());
+        self.setup.disk.revive();
         let (effects, said) = (Arc::clone(&self.effects), Arc::clone(&self.said));
-        let ids = Arc::clone(&self.ids);
-        Self::with(self.disk.clone(), self.rules.clone(), model, clock, effects, said, ids)
+        Self::with(&self.setup, effects, said, Arc::clone(&self.ids))
     }
 
     fn with(
-        disk: SimDisk,
-        rules: Rules,
-        model: ScriptedModel,
-        clock: ManualClock,
+        setup: &Setup,
         effects: Arc<Mutex<Vec<String>>>,
-        said: Arc<Mutex<usize>>,
+        said: Arc<AtomicUsize>,
         ids: Arc<Counted>,
     ) -> Self {
-        let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
         let meanwhile = Meanwhile::default();
-        let agent = Agent::builder()
-            .store(Arc::clone(&store) as Arc<dyn Store>)
-            .provider(model.clone())
-            .tool(effect(Arc::clone(&effects)))
-            .tool(meanwhile.tool())
-            .rules(rules.clone())
-            .clock(Arc::new(clock.clone()))
-            .ids(Arc::clone(&ids) as Arc<dyn IdSource>)
-            .build();
-        *meanwhile.agent.lock().unwrap() = Some(agent.clone());
-        *meanwhile.store.lock().unwrap() = Some(Arc::clone(&store));
-        Self { agent, store, model, clock, disk, effects, meanwhile, rules, said, ids }
+        let store = FileStore::on_disk(Box::new(setup.disk.clone()), options());
+        let test = TestAgent::with_tools(store, setup, |agent| {
+            let ids = Arc::clone(&ids) as Arc<dyn IdSource>;
+            agent.tool(effect(Arc::clone(&effects))).tool(meanwhile.tool()).ids(ids)
+        });
+        *meanwhile.agent.lock().unwrap() = Some(test.agent.clone());
+        *meanwhile.store.lock().unwrap() = Some(Arc::clone(&test.store));
+        Self { test, effects, meanwhile, said, ids }
     }
 
     /// Gives the model another mind.
@@ -111,7 +102,7 @@ impl Place {
         &self,
         mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static,
     ) {
-        self.model.set_mind(mind);
+        self.model().set_mind(mind);
     }
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
@@ -130,12 +121,8 @@ impl Place {
 
     /// A message of its own, said a second later than the one before.
     pub(crate) fn inbound(&self, text: &str) -> Inbound {
-        let nth = {
-            let mut said = self.said.lock().unwrap();
-            *said += 1;
-            *said
-        };
-        self.clock.advance(1_000);
+        let nth = self.said.fetch_add(1, Ordering::Relaxed) + 1;
+        self.setup.clock.advance(1_000);
         Inbound {
             key: format!("k{nth}"),
             text: text.to_owned(),
@@ -145,13 +132,8 @@ impl Place {
         }
     }
 
-    /// Does what is to be done.
-    pub(crate) async fn run(&self) -> Option<Outcome> {
-        self.agent.run(&chat(), &Stop::default()).await.unwrap()
-    }
-
     pub(crate) async fn operate(&self, operation: ContextOperation) -> OperationOutcome {
-        self.clock.advance(1_000);
+        self.setup.clock.advance(1_000);
         self.agent.operate(&chat(), operation, "terminal").await.unwrap()
     }
 
@@ -163,23 +145,14 @@ impl Place {
         }
     }
 
-    pub(crate) async fn chat(&self) -> Arc<dyn Chat> {
-        self.store.open(&chat()).await.unwrap().unwrap()
-    }
-
-    pub(crate) async fn view(&self) -> View {
-        self.chat().await.log().view().await.unwrap().unwrap()
-    }
-
     /// The active context, a line a message.
     pub(crate) async fn context(&self) -> Vec<String> {
-        let view = self.view().await;
-        view.messages().map(line).collect()
+        self.messages().await.iter().map(line).collect()
     }
 
     /// The id of what a person said, from its first words on.
     pub(crate) async fn id_of(&self, text: &str) -> String {
-        let all = ship_testkit::chat::everything(&*self.chat().await).await.unwrap();
+        let all = ship_testkit::chat::everything(&*self.stored().await).await.unwrap();
         let is_it =
             |message: &&UiMessage| message.role() == Role::User && message.text().starts_with(text);
         all.iter().find(is_it).unwrap().id().unwrap().to_owned()
@@ -193,7 +166,7 @@ impl Place {
             Op::Rename(_, path, _) => Some(path.display().to_string()),
             _ => None,
         };
-        let names = self.disk.ops().into_iter().filter_map(name);
+        let names = self.setup.disk.ops().into_iter().filter_map(name);
         let mut names: Vec<String> = names.filter(|name| name.contains(part)).collect();
         names.sort();
         names.dedup();
@@ -204,7 +177,8 @@ impl Place {
     pub(crate) fn file(&self, ends_with: &str) -> String {
         let names = self.disk_names("/contexts/");
         let name = names.iter().find(|name| name.ends_with(ends_with)).unwrap();
-        let file = self.disk.memory().open(std::path::Path::new(name), OpenMode::Read).unwrap();
+        let file =
+            self.setup.disk.memory().open(std::path::Path::new(name), OpenMode::Read).unwrap();
         let mut bytes = vec![0; usize::try_from(file.stat().unwrap().len).unwrap()];
         assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
         String::from_utf8(bytes).unwrap()
@@ -212,7 +186,7 @@ impl Place {
 
     /// What the model was shown in its nth request from the end.
     pub(crate) fn shown(&self, from_end: usize) -> Vec<String> {
-        let requests = self.model.requests();
+        let requests = self.model().requests();
         requests[requests.len() - 1 - from_end].view.iter().map(line).collect()
     }
 
@@ -221,19 +195,6 @@ impl Place {
         let contexts = self.agent.contexts(&chat()).await.unwrap().unwrap();
         let items = contexts.index.items().iter();
         items.map(|item| (item.context.to_string(), item.title.clone())).collect()
-    }
-
-    /// The ledger, a line an entry.
-    pub(crate) async fn ledger(&self) -> Vec<String> {
-        let lines = self.chat().await.ledger().after(None, 1_000).await.unwrap();
-        let text = |line: &ship_store::LedgerLine| match &line.body {
-            ship_store::LedgerBody::Entry(entry) => {
-                let of = |key: &str| entry.entry.str(key).unwrap_or_default().to_owned();
-                Some(format!("{}: {}", of("role"), of("text")))
-            }
-            ship_store::LedgerBody::Delivery(_) => None,
-        };
-        lines.iter().filter_map(text).collect()
     }
 }
 

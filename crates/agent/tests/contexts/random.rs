@@ -11,7 +11,8 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{Chat, Derived, Store, View};
 use ship_testkit::sim::Fault;
 
-use super::place::{Place, ScriptedStep, calls, chat, says, words};
+use super::place::{Place, ScriptedStep, calls, says, words};
+use crate::harness::chat;
 
 /// Something that happens to a chat.
 #[derive(Clone, Debug)]
@@ -174,12 +175,12 @@ impl Life {
         self.say("Answers").await;
         for step in steps {
             self.take(step).await;
-            if self.place.disk.is_dead() {
+            if self.place.setup.disk.is_dead() {
                 self.place = self.place.again();
             }
         }
         self.place = self.place.again();
-        self.place.disk.heal();
+        self.place.setup.disk.heal();
         // Who waits is answered, and then nobody waits.
         self.place.run().await;
         assert_eq!(self.place.run().await, None, "nothing is left to do");
@@ -199,14 +200,14 @@ impl Life {
                 let Some(operation) = self.operation(*wish).await else { return };
                 self.place.meanwhile.operation(operation);
                 self.say("Meanwhile").await;
-                if !self.place.disk.is_dead() {
+                if !self.place.setup.disk.is_dead() {
                     self.place.meanwhile.settled().await;
                 }
             }
             Step::ThereAndBack(wish) => self.there_and_back(*wish).await,
             Step::Kill(calls, after) => {
                 let fault = if *after { Fault::KillAfter } else { Fault::KillBefore };
-                self.place.disk.fail_in(*calls, fault);
+                self.place.setup.disk.fail_in(*calls, fault);
             }
             Step::Restart => self.place = self.place.again(),
         }
@@ -232,7 +233,7 @@ impl Life {
 
     async fn operate(&mut self, wish: Wish) -> Option<OperationOutcome> {
         let operation = self.operation(wish).await?;
-        self.place.clock.advance(1_000);
+        self.place.setup.clock.advance(1_000);
         self.place.agent.operate(&chat(), operation, "terminal").await.ok()
     }
 
@@ -244,7 +245,7 @@ impl Life {
             all.get(nth % all.len().max(1))?.id().map(str::to_owned)
         };
         let archived = |nth: usize| async move {
-            let contexts = self.place.agent.contexts(&chat()).await.ok()??;
+            let contexts = self.place.agent.contexts(&self.place.chat).await.ok()??;
             let items = contexts.index.items();
             items.get(nth % items.len().max(1)).map(|item| item.context.to_string())
         };
@@ -267,7 +268,7 @@ impl Life {
 
     /// An undo restores what was seen, and an undo of that what was undone.
     async fn there_and_back(&mut self, wish: Wish) {
-        self.place.disk.heal();
+        self.place.setup.disk.heal();
         self.place.run().await;
         let before = said_in(&self.place.view().await);
         let Some(OperationOutcome::Done(_)) = self.operate(wish).await else { return };
@@ -281,7 +282,7 @@ impl Life {
     }
 
     async fn judge(&self) {
-        let chat = self.place.chat().await;
+        let chat = self.place.stored().await;
         let logs = logs(&*chat).await;
         self.judge_messages(&*chat, &logs).await;
         self.judge_contexts(&*chat, &logs).await;
@@ -319,7 +320,7 @@ impl Life {
     /// Every context in which something was said is the active one or is listed, once, and the list made anew
     /// from the logs is the one that was kept.
     async fn judge_contexts(&self, chat: &dyn Chat, logs: &[View]) {
-        let contexts = self.place.agent.contexts(&super::place::chat()).await.unwrap().unwrap();
+        let contexts = self.place.agent.contexts(&self.place.chat).await.unwrap().unwrap();
         let active = contexts.active.context().to_string();
         let mut listed = vec![active.clone()];
         listed.extend(contexts.index.items().iter().map(|item| item.context.to_string()));
@@ -342,7 +343,7 @@ impl Life {
         for item in contexts.index.items() {
             chat.derived().remove(Derived::Context(item.context.clone())).await.unwrap();
         }
-        let anew = self.place.agent.contexts(&super::place::chat()).await.unwrap().unwrap();
+        let anew = self.place.agent.contexts(&self.place.chat).await.unwrap().unwrap();
         assert_eq!(anew.index, contexts.index, "the list made anew");
         assert_eq!(snapshots(chat).await, kept, "the files made anew");
     }

@@ -23,7 +23,7 @@ async fn ends(
     mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static,
 ) -> usize {
     place.minds(mind);
-    let before = place.model.asked();
+    let before = place.model().asked();
     let Some(Outcome::Failed(sentence)) = place.say("go").await else { panic!("it is stopped") };
     assert!(sentence.starts_with("I kept trying to change the context"), "{sentence}");
     let ledger = place.ledger().await;
@@ -31,7 +31,7 @@ async fn ends(
     assert_eq!(place.run().await, None, "and nothing is left to do");
     let context = place.context().await;
     assert_eq!(context.iter().filter(|line| *line == "user: go").count(), 1, "{context:#?}");
-    place.model.asked() - before
+    place.model().asked() - before
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn of_two_calls_of_a_step_that_switch_the_second_is_refused() {
 #[tokio::test]
 async fn a_provider_that_names_all_its_calls_alike_switches_twice_all_the_same() {
     let place = three_contexts().await;
-    place.model.name_all_calls_alike();
+    place.model().name_all_calls_alike();
     let steps = std::sync::Mutex::new(0);
     place.minds(move |_| {
         let mut steps = steps.lock().unwrap();

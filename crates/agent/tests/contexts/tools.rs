@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 use ship_store::{FileStore, LedgerSeq, Store};
 use tokio::task::JoinHandle;
 
-use super::place::chat;
+use crate::harness::chat;
 
 fn schema() -> Json {
     Json::Object(Object::from([("type", "object")]))

@@ -6,7 +6,8 @@ use ship_store::{LogPiece, Rotation, Seq};
 use ship_testkit::sim::SimDisk;
 
 use super::damaged::{LIVE, flip};
-use super::place::{Place, chat};
+use super::place::Place;
+use crate::harness::chat;
 
 fn rename(title: &str) -> ContextOperation {
     ContextOperation::Rename { title: title.to_owned() }
@@ -251,7 +252,7 @@ async fn a_compaction_whose_line_is_damaged_is_the_last_thing_that_happened_and_
 
 /// Puts a whole log in the place of a damaged one, as `ship repair` does.
 async fn repair(place: &Place) {
-    let (view, lane) = (place.view().await, place.chat().await.lane("repair").await.unwrap());
+    let (view, lane) = (place.view().await, place.stored().await.lane("repair").await.unwrap());
     assert!(!view.problems.is_empty(), "there is damage");
     let expected = Some(view.position.generation);
     let pieces = vec![LogPiece::KeepFrom(Seq::new(0))];

@@ -14,9 +14,9 @@ const ENOSPC: i32 = 28;
 async fn place() -> Place {
     let place = Place::new();
     place.say("plan the trip").await;
-    place.disk.refuse_links(EPERM);
+    place.setup.disk.refuse_links(EPERM);
     let archive = Path::new(".ship/chat/terminal%3Amain/messages/archive");
-    place.disk.close_folder(archive, EPERM);
+    place.setup.disk.close_folder(archive, EPERM);
     place
 }
 
@@ -44,7 +44,7 @@ async fn an_operation_that_cannot_seal_the_log_is_answered_and_blocks_no_later_m
 async fn a_fork_to_a_chat_that_cannot_be_made_is_refused_and_blocks_no_later_message() {
     let place = Place::new();
     place.say("plan the trip").await;
-    place.disk.close_folder(Path::new(".ship/chat/terminal%3Aother"), EPERM);
+    place.setup.disk.close_folder(Path::new(".ship/chat/terminal%3Aother"), EPERM);
     let to = Some("terminal:other".parse().unwrap());
     let refused = place.operate(ContextOperation::Fork { at: None, to }).await;
     assert!(matches!(refused, OperationOutcome::NotDone(_)), "{refused:?}");
@@ -58,11 +58,11 @@ async fn an_operation_that_failed_for_want_of_space_is_not_done_later_and_not_tw
     place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup?").await;
     // A new file has no room, and the ledger has.
-    place.disk.close_folder(Path::new(".ship/chat/terminal%3Amain/messages"), ENOSPC);
+    place.setup.disk.close_folder(Path::new(".ship/chat/terminal%3Amain/messages"), ENOSPC);
     let key = "terminal:main".parse().unwrap();
     let failed = place.agent.operate(&key, ContextOperation::Undo, "terminal").await;
     assert!(failed.unwrap_err().storage().is_some());
-    place.disk.close_folder(Path::new("elsewhere"), ENOSPC);
+    place.setup.disk.close_folder(Path::new("elsewhere"), ENOSPC);
 
     assert!(place.done(ContextOperation::Undo).await.contains("plan the trip"));
     let context = place.context().await;
