@@ -61,7 +61,7 @@ async fn a_budget_below_the_system_is_told_in_the_same_words_wherever_somebody_l
         assert!(warning.contains(words), "{words}: {warning}");
     }
     world.say("and again").await;
-    let logged = world.logged("warning");
+    let logged = world.log.of("warning");
     let logged: Vec<&String> = logged.iter().filter(|line| line.contains("fill the")).collect();
     assert_eq!(logged.len(), 1, "the log is told once, before anything is compacted: {logged:?}");
 }

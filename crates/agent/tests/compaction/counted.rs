@@ -3,7 +3,6 @@
 
 use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Outcome, Rules};
 use ship_message::json::{Json, Object};
-use ship_store::Store as _;
 
 use super::world::{World, message, words};
 use crate::harness::chat;
@@ -30,8 +29,7 @@ impl World {
 
     /// What the log's head says of how the model's provider counts.
     async fn carried(&self) -> Option<Json> {
-        let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.log().view().await.unwrap().unwrap();
+        let view = self.view().await;
         view.head.carry.tokens().get("test-model").cloned()
     }
 
@@ -147,7 +145,7 @@ async fn images_that_stand_elsewhere_fill_a_request_as_well() {
         message.into()
     };
     {
-        let chat = world.store.open(&chat()).await.unwrap().unwrap();
+        let chat = world.stored().await;
         let lane = chat.lane("test").await.unwrap();
         let position = chat.log().view().await.unwrap().unwrap().position;
         let answer = message("a", "assistant", "I have seen them.").into();

@@ -93,7 +93,7 @@ async fn a_model_that_refuses_or_breaks_every_summary_costs_one_call_and_the_cha
         let CompactionUndo::Messages(back) = undone else { panic!("{undone:?}") };
         assert!(back > MESSAGES - 30, "only {back} are back");
         assert_eq!(world.messages().await.len(), MESSAGES + 4 * (nth + 1), "nothing is lost");
-        world.clock.advance(900_000);
+        world.setup.clock.advance(900_000);
     }
     assert_eq!(world.refused(), 0);
 }

@@ -87,7 +87,7 @@ async fn pruned_output_is_told_by_the_message_that_had_it() {
     let past = world.agent.past_request(&chat(), &last.record.id).await.unwrap().unwrap();
     assert!(past.pruned.len() > 1, "{past:?}");
     assert_eq!(past.compactions[0].1.get("rung").and_then(|rung| rung.as_str()), Some("prune"));
-    let log = world.logged("llm_request");
+    let log = world.log.of("llm_request");
     assert!(log[1].contains("stableTokens") && log[1].contains("firstDifference"), "{}", log[1]);
 }
 

@@ -96,7 +96,7 @@ async fn a_budget_just_above_the_floor_does_not_compact_every_turn() {
     let tight =
         world.restarted(Some(100_000), Rules { input_tokens_max: Some(floor + 80), ..few() });
     grown(&tight, 20, 30).await;
-    let compactions = tight.logged("compacted").len();
+    let compactions = tight.log.of("compacted").len();
     assert!((1..=5).contains(&compactions), "{compactions}");
 }
 
@@ -104,12 +104,12 @@ async fn a_budget_just_above_the_floor_does_not_compact_every_turn() {
 async fn a_filled_budget_is_told_once_for_a_chat_until_the_settings_change() {
     let rules = |tokens| Rules { input_tokens_max: Some(tokens), ..few() };
     let warned = |world: &World| {
-        let warnings = world.logged("warning").into_iter();
+        let warnings = world.log.of("warning").into_iter();
         warnings.filter(|warning| warning.contains("fill the")).collect::<Vec<_>>()
     };
     let world = World::new(100_000, 1.0, Some(100_000), rules(500));
     grown(&world, 20, 60).await;
-    assert!(world.logged("compacted").len() > 1);
+    assert!(world.log.of("compacted").len() > 1);
     assert_eq!(world.agent.take_budget_warnings().len(), 1);
     let again = world.restarted(Some(100_000), rules(500));
     grown(&again, 20, 60).await;

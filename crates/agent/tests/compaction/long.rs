@@ -21,7 +21,7 @@ async fn a_chat_that_outgrows_its_window_goes_on_and_nothing_is_lost() {
     let (trigger, floor, added) = (5_400.0, 1_800.0, TURNS as f64 * 340.0);
     let most = 1.0 + 1.2 * added / ((trigger - floor) / 2.0);
     assert!((1..=most as usize).contains(&summaries), "{summaries} compactions, at most {most}");
-    assert_eq!(world.logged("compacted").len(), summaries);
+    assert_eq!(world.log.of("compacted").len(), summaries);
     assert_eq!(world.ever_said().await.len(), TURNS, "every message can be found");
     let messages = world.messages().await;
     assert!(messages[0].text().starts_with(SUMMARY), "{}", messages[0].text());
@@ -60,7 +60,7 @@ async fn a_model_that_cannot_sum_up_is_asked_seldom_and_the_chat_goes_on() {
         }
         assert_eq!(world.last_rung().await.as_deref(), Some("extract"));
         assert_eq!(world.asked().0, 1, "the clock stands still, so it is asked once");
-        world.clock.advance(61_000);
+        world.setup.clock.advance(61_000);
         for nth in 40..60 {
             let said = format!("{nth:03} {}", words(300));
             assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
@@ -102,6 +102,6 @@ async fn a_budget_below_what_cannot_shrink_still_answers_and_still_compacts() {
         assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
     }
     assert!(world.asked().0 >= 2, "{:?}", world.asked());
-    assert_eq!(world.logged("warning").len(), 1, "{:?}", world.logged("warning"));
+    assert_eq!(world.log.of("warning").len(), 1, "{:?}", world.log.of("warning"));
     assert_eq!(world.ever_said().await.len(), 20);
 }

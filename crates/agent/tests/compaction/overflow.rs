@@ -30,9 +30,7 @@ async fn an_overflow_makes_room_once_and_no_tool_runs_again() {
     assert_eq!(world.refused(), 1, "the request behind the tool was too large");
     assert_eq!(world.looks.load(std::sync::atomic::Ordering::SeqCst), 1);
     assert_eq!(world.asked().0, 1, "one compaction");
-    let warned = world.logged("overflow");
-    assert_eq!(warned.len(), 1, "{warned:?}");
-    assert!(warned[0].starts_with("terminal:main req_8"), "{warned:?}");
+    assert_eq!(world.log.requests_of("overflow"), ["terminal:main req_8"]);
     assert_eq!(world.ever_said().await.len(), 9);
 }
 
@@ -115,16 +113,16 @@ async fn when_what_is_compacted_is_refused_it_is_compacted_once_more_to_the_size
     let rules = Rules { max_tokens: 1_000, ..Rules::default() };
     let world = World::new(100_000, 1.0, Some(16_000), rules);
     nearly_full(&world).await;
-    assert_eq!(world.logged("compacted").len(), 0);
+    assert_eq!(world.log.of("compacted").len(), 0);
     let answers = world.asked().1;
     takes(&world, 4_500, true);
     assert_eq!(world.say(&format!("and now? {}", words(600))).await, Some(Outcome::Done));
-    assert_eq!(world.logged("compacted").len(), 2, "once by our count, once by the provider's");
-    assert_eq!(world.logged("overflow").len(), 1, "the second result was not refused");
+    assert_eq!(world.log.of("compacted").len(), 2, "once by our count, once by the provider's");
+    assert_eq!(world.log.of("overflow").len(), 1, "the second result was not refused");
     assert_eq!(world.asked().1 - answers, 2);
     assert_eq!(world.say("and then?").await, Some(Outcome::Done));
-    assert_eq!(world.logged("compacted").len(), 2, "and there is room");
-    assert_eq!(world.logged("overflow").len(), 1);
+    assert_eq!(world.log.of("compacted").len(), 2, "and there is room");
+    assert_eq!(world.log.of("overflow").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,8 +137,8 @@ async fn when_no_size_is_named_the_next_request_is_a_good_deal_smaller_than_the_
         }
         takes(&world, 11_000, false);
         assert_eq!(world.say("and now?").await, Some(Outcome::Done));
-        assert_eq!(world.logged("overflow").len(), 1, "{window:?}");
-        assert_eq!(world.logged("compacted").len(), 1, "{window:?}");
+        assert_eq!(world.log.of("overflow").len(), 1, "{window:?}");
+        assert_eq!(world.log.of("compacted").len(), 1, "{window:?}");
     }
 }
 
@@ -155,7 +153,7 @@ async fn a_provider_that_refuses_everything_is_asked_three_times_and_room_is_mad
         assert!(matches!(outcome, Some(Outcome::Failed(_))), "{outcome:?}");
         let asked = world.asked().1 - answers;
         assert!((1..=3).contains(&asked), "{asked} requests");
-        let compactions = world.logged("compacted").len();
+        let compactions = world.log.of("compacted").len();
         assert!((1..=2).contains(&compactions), "{compactions} compactions");
         assert_eq!(world.ever_said().await.len(), answers + 1, "nothing is lost");
         takes(&world, 100_000, true);

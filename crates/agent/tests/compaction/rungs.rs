@@ -59,7 +59,7 @@ async fn when_no_summary_comes_an_extract_is_made_and_the_next_summary_brings_it
     assert_eq!(world.last_rung().await.as_deref(), Some("extract"));
     let extract = world.messages().await[0].text();
     assert!(extract.starts_with("## Facts\n- The person said: 0"), "{extract}");
-    world.clock.advance(61_000);
+    world.setup.clock.advance(61_000);
     world.server.otherwise(Answer::judge(|exchange| match asks_for_summary(exchange) {
         true => Answer::text(SUMMARY),
         false => Answer::text("Aye."),

@@ -73,7 +73,7 @@ async fn nine_tenths_of_what_is_sent_was_sent_before_to_the_byte() {
         let said = format!("{nth:03} {}", words(200));
         assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
     }
-    let compactions = world.logged("compacted").len();
+    let compactions = world.log.of("compacted").len();
     assert!(compactions >= 2, "{compactions}");
     let (mut same, mut all) = (0, 0);
     let mut before: Vec<String> = Vec::new();

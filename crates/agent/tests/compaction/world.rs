@@ -1,21 +1,22 @@
 //! A chat with a provider that knows how much it takes.
+//!
+//! It is a layer over the agent of the other tests: its model is behind HTTP, counts and refuses.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentBuilder, Inbound, Outcome, ProjectSource, Rules, RunLog, RunLogEntry, Stop, Tool,
-    built_in_tools,
+    AgentBuilder, Inbound, Outcome, ProjectSource, Rules, RunLog, Tool, built_in_tools,
 };
+use ship_message::UiPart;
 use ship_message::json::{Json, Object};
-use ship_message::{UiMessage, UiPart};
 use ship_project::{Skill, SystemTexts};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
-use ship_store::{ChatKey, ContextBody, FileStore, Store, StoreOptions};
-use ship_testkit::clock::ManualClock;
+use ship_store::{ChatKey, ContextBody, FileStore, StoreOptions, View};
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
 
-use crate::harness::chat;
+use crate::harness::{KeptLog, Setup, TestAgent, chat};
 
 /// What a good summary looks like.
 pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
@@ -36,24 +37,21 @@ fn look(count: Arc<AtomicUsize>) -> Tool {
     })
 }
 
-#[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<(&'static str, String)>>);
-
-impl RunLog for Kept {
-    fn write(&self, chat: &ChatKey, note: RunLogEntry) {
-        let about = format!("{chat} {} {:?}", note.request_id, note.fields);
-        self.0.lock().unwrap().push((note.kind.as_str(), about));
-    }
+pub(crate) struct World {
+    test: TestAgent,
+    pub(crate) server: LlmServer,
+    pub(crate) looks: Arc<AtomicUsize>,
+    /// The log of every process that the chat was in.
+    pub(crate) log: Arc<KeptLog>,
+    said: AtomicUsize,
 }
 
-pub(crate) struct World {
-    pub(crate) server: LlmServer,
-    pub(crate) agent: Agent,
-    pub(crate) store: Arc<FileStore>,
-    pub(crate) clock: ManualClock,
-    pub(crate) looks: Arc<AtomicUsize>,
-    pub(crate) log: Arc<Kept>,
-    said: AtomicUsize,
+impl Deref for World {
+    type Target = TestAgent;
+
+    fn deref(&self) -> &TestAgent {
+        &self.test
+    }
 }
 
 impl World {
@@ -66,14 +64,10 @@ impl World {
             true => Answer::text(SUMMARY),
             false => Answer::text("Aye."),
         }));
-        let clock = ManualClock::default();
-        let store = Arc::new(FileStore::in_memory(StoreOptions {
-            clock: Arc::new(clock.clone()),
-            ..StoreOptions::default()
-        }));
+        let setup = Setup { many_runs: true, ..Setup::ruled(rules) };
         let (looks, log) = (Arc::default(), Arc::default());
-        let agent = builder(&server, &store, &clock, &looks, &log, window, rules).build();
-        Self { server, agent, store, clock, looks, log, said: AtomicUsize::new(0) }
+        let test = agent(&server, &setup, &looks, &log, window, |builder| builder);
+        Self { test, server, looks, log, said: AtomicUsize::new(0) }
     }
 
     /// The same chat, with a provider that takes less.
@@ -84,19 +78,24 @@ impl World {
 
     /// The same chat and provider, in a new process.
     pub(crate) fn restarted(self, window: Option<u64>, rules: Rules) -> Self {
-        let agent = self.builder(window, rules).build();
-        Self { agent, ..self }
+        self.again(window, rules, |builder| builder)
     }
 
     /// The same chat and provider, with an `Agent.md`.
     pub(crate) fn with_role(self, window: Option<u64>, role: String) -> Self {
-        let builder = self.builder(window, Rules::default());
-        let agent = builder.project_source(Arc::new(Role(role))).build();
-        Self { agent, ..self }
+        let project = Arc::new(Role(role));
+        self.again(window, Rules::default(), |builder| builder.project_source(project))
     }
 
-    fn builder(&self, window: Option<u64>, rules: Rules) -> AgentBuilder {
-        builder(&self.server, &self.store, &self.clock, &self.looks, &self.log, window, rules)
+    fn again(
+        self,
+        window: Option<u64>,
+        rules: Rules,
+        add: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Self {
+        let setup = Setup { rules, ..self.setup.clone() };
+        let test = agent(&self.server, &setup, &self.looks, &self.log, window, add);
+        Self { test, ..self }
     }
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
@@ -108,24 +107,23 @@ impl World {
             ..Inbound::default()
         };
         self.agent.accept(&chat(), inbound).await.unwrap();
-        self.agent.run(&chat(), &Stop::default()).await.unwrap()
+        self.run().await
     }
 
-    /// The messages of the active context.
-    pub(crate) async fn messages(&self) -> Vec<UiMessage> {
-        let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.log().view().await.unwrap().unwrap();
-        view.messages().cloned().collect()
+    /// The active log and the sealed ones.
+    async fn views(&self) -> Vec<View> {
+        let chat = self.stored().await;
+        let mut views = vec![self.view().await];
+        for sealed in chat.log().sealed().await.unwrap() {
+            views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
+        }
+        views
     }
 
     /// Everything that people ever said, wherever it is now.
     pub(crate) async fn ever_said(&self) -> Vec<String> {
-        let chat = self.store.open(&chat()).await.unwrap().unwrap();
+        let views = self.views().await;
         let mut texts = std::collections::BTreeSet::new();
-        let mut views = vec![chat.log().view().await.unwrap().unwrap()];
-        for sealed in chat.log().sealed().await.unwrap() {
-            views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
-        }
         for message in views.iter().flat_map(|view| view.messages()) {
             if message.role() == ship_message::Role::User {
                 texts.insert(message.text());
@@ -136,11 +134,7 @@ impl World {
 
     /// How many different calls there ever were, wherever they are now.
     pub(crate) async fn ever_called(&self) -> usize {
-        let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let mut views = vec![chat.log().view().await.unwrap().unwrap()];
-        for sealed in chat.log().sealed().await.unwrap() {
-            views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
-        }
+        let views = self.views().await;
         let mut outputs = std::collections::BTreeSet::new();
         for message in views.iter().flat_map(|view| view.messages()) {
             for part in message.parts() {
@@ -161,20 +155,13 @@ impl World {
 
     /// The rungs of the compactions that the active log tells of.
     pub(crate) async fn last_rung(&self) -> Option<String> {
-        let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.log().view().await.unwrap().unwrap();
+        let view = self.view().await;
         view.lines.iter().rev().find_map(|line| match &line.body {
             ContextBody::Event(event) if event.event == "compacted" => {
                 Some(event.data.get("rung")?.as_str()?.to_owned())
             }
             _ => None,
         })
-    }
-
-    /// The lines of a kind in the log.
-    pub(crate) fn logged(&self, kind: &str) -> Vec<String> {
-        let lines = self.log.0.lock().unwrap();
-        lines.iter().filter(|(known, _)| *known == kind).map(|(_, line)| line.clone()).collect()
     }
 
     /// How many requests asked for a summary, and how many for an answer.
@@ -191,29 +178,31 @@ impl World {
     }
 }
 
-fn builder(
+/// An agent in the chat, in a process of its own.
+fn agent(
     server: &LlmServer,
-    store: &Arc<FileStore>,
-    clock: &ManualClock,
+    setup: &Setup,
     looks: &Arc<AtomicUsize>,
-    log: &Arc<Kept>,
+    log: &Arc<KeptLog>,
     window: Option<u64>,
-    rules: Rules,
-) -> AgentBuilder {
+    add: impl FnOnce(AgentBuilder) -> AgentBuilder,
+) -> TestAgent {
     let mut settings = HttpSettings::openai("test-model");
     settings.base_url = server.url_v1();
     settings.window = window;
     settings.retries = 0;
     settings.key = Some(ApiKey::new("sk-test"));
-    let agent = Agent::builder()
-        .store(Arc::clone(store) as Arc<dyn Store>)
-        .provider(HttpProvider::openai(settings).unwrap())
-        .without_built_in_tools()
-        .tool(look(Arc::clone(looks)))
-        .rules(rules)
-        .log(Arc::clone(log) as Arc<dyn RunLog>)
-        .clock(Arc::new(clock.clone()));
-    built_in_tools().into_iter().fold(agent, AgentBuilder::tool)
+    let clock = Arc::new(setup.clock.clone());
+    let options = StoreOptions { clock, ..StoreOptions::default() };
+    let store = FileStore::on_disk(Box::new(setup.disk.memory()), options);
+    TestAgent::with_tools(store, setup, |agent| {
+        let agent = agent
+            .provider(HttpProvider::openai(settings).unwrap())
+            .without_built_in_tools()
+            .tool(look(Arc::clone(looks)))
+            .log(Arc::clone(log) as Arc<dyn RunLog>);
+        add(built_in_tools().into_iter().fold(agent, AgentBuilder::tool))
+    })
 }
 
 /// A project with nothing but an `Agent.md`.
