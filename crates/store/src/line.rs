@@ -5,6 +5,10 @@
 //! `seq` stands first, where a person looks for it. `crc` stands last: it is the CRC-32C of
 //! every byte before `,"crc"`.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use ship_message::json::{Json, Object};
 
@@ -18,6 +22,9 @@ pub(crate) const PURGED: &str = "purged";
 /// The length of `,"crc":"0a1b2c3d"}`, with which each line ends.
 const CRC_LEN: usize = 18;
 const CRC_FIELD: &[u8] = b",\"crc\":\"";
+
+/// The highest number that every reader of JSON takes for what it is.
+const EXACT_MAX: u64 = 1 << 53;
 
 /// Tells messages from events; the `type` of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -166,6 +173,8 @@ pub(crate) struct LineOutline<'a> {
     pub(crate) id: Option<&'a str>,
     /// The key of an entry of the ledger.
     pub(crate) key: Option<&'a str>,
+    #[serde(default, deserialize_with = "object")]
+    blobs: (),
     #[serde(skip)]
     pub(crate) crc: u32,
 }
@@ -175,6 +184,11 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     field: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(field).map(Some)
+}
+
+/// Reads a field that must be an object, and keeps nothing of it.
+fn object<'de, D: Deserializer<'de>>(field: D) -> Result<(), D::Error> {
+    BTreeMap::<Cow<'_, str>, IgnoredAny>::deserialize(field).map(drop)
 }
 
 /// Returns the number at the start of a line without checking the checksum.
@@ -188,7 +202,9 @@ pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let crc = checksum(bytes)?;
     let line: LineOutline<'_> = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     let is_in_batch = line.batch.is_none_or(|(first, last)| (first..=last).contains(&line.seq));
-    (line.rev.is_none() && is_in_batch).then_some(LineOutline { crc, ..line })
+    let numbers = [Some(line.seq), line.inbox, line.batch.map(|(_, last)| last)];
+    let is_exact = numbers.into_iter().flatten().all(|number| number <= EXACT_MAX);
+    (line.rev.is_none() && is_in_batch && is_exact).then_some(LineOutline { crc, ..line })
 }
 
 /// Reads the outline from the first fields of a line alone, where this program writes them. Returns `None` if they are
@@ -217,7 +233,7 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let id = std::str::from_utf8(&id[..memchr::memchr2(b'"', b'\\', id)?]).ok()?;
     let is_whole = rest.get(b",\"id\":\"".len() + id.len()) == Some(&b'"');
     let (id, key) = (Some(id).filter(|id| !id.is_empty()), None);
-    let line = LineOutline { seq, kind, rev: None, inbox, batch, id, key, crc };
+    let line = LineOutline { seq, kind, rev: None, inbox, batch, id, key, blobs: (), crc };
     (is_whole && id.is_some()).then_some(line)
 }
 
@@ -358,6 +374,17 @@ mod tests {
         });
         let told: Vec<bool> = told.map(|told| told.is_some()).collect();
         assert_eq!(told, [true, true, false, true, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_as_a_whole_has_no_outline() {
+        let blobs = |blobs: &str| UnnumberedLine { blobs: Some(blobs.to_owned()), ..message("hi") };
+        let far = UnnumberedLine { inbox: Some(u64::MAX), ..message("hi") };
+        for draft in [blobs("3"), blobs("null"), far] {
+            let bytes = written(&draft, 7, None);
+            assert_eq!((decode(&bytes), outline(&bytes)), (None, None), "{draft:?}");
+        }
+        assert!(outline(&written(&blobs("{}"), 7, None)).is_some());
     }
 
     proptest! {
