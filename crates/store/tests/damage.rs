@@ -73,6 +73,27 @@ fn a_later_revision_counts_over_one_that_cannot_be_read() {
     });
 }
 
+#[test]
+fn a_log_behind_the_log_that_was_sealed_before_it_is_written_on() {
+    let disk = MemoryDisk::new();
+    let before = block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        let before = bytes(&disk, LIVE);
+        begun.compact("s1", begun.position.seq).await;
+        before
+    });
+    let both = [before, bytes(&disk, LIVE)].concat();
+    put(&disk, LIVE, &both);
+    block_on(async {
+        let chat = opened(&disk).await;
+        let lane = chat.lane("test").await.unwrap();
+        let position = chat.log().view().await.unwrap().unwrap().position;
+        Begun { chat: Arc::clone(&chat), lane, position }.say("m2").await;
+        assert_eq!(ids(&*chat).await, ["m1", "s1", "m2"]);
+    });
+}
+
 /// A chat with the messages `m1`, `m2` and `m3`, of which `m2` cannot be read.
 fn three_of_which_the_second_is_damaged() -> MemoryDisk {
     let disk = MemoryDisk::new();

@@ -16,6 +16,8 @@ use crate::{
 /// The state of a context log in memory: the place of each id, and how far the inbox was read.
 #[derive(Default)]
 pub(crate) struct ContextFold {
+    /// Whether the head was read. A second one, from another log, counts as any event.
+    is_begun: bool,
     generation: u64,
     inbox: Option<u64>,
     /// The last line that the log was published with.
@@ -59,7 +61,8 @@ impl Fold for ContextFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.crc = line.crc;
         self.inbox = self.inbox.max(line.inbox);
-        if line.event() == Some("head") {
+        if line.event() == Some("head") && !self.is_begun {
+            self.is_begun = true;
             let data = line.body.get("data").and_then(Json::as_object);
             let head = data.and_then(Head::from_data);
             self.published = published_end(line).unwrap_or(0);
