@@ -189,6 +189,7 @@ impl Conversation {
             return Err(WriteError::IdTaken { id: id.to_owned() });
         }
         let entries = view::new_entries(&self.state, messages, self.clock.now());
+        // The record in a message may name further lines, and their ids must be free too.
         if let Some(entry) = entries.iter().find(|entry| self.state.contains(entry.id())) {
             return Err(WriteError::IdTaken { id: entry.id().to_owned() });
         }
@@ -285,6 +286,7 @@ impl Conversation {
         let marks =
             covered.into_iter().map(|message| MessageEntry { compacted: true, ..message.clone() });
         let marks: Vec<ContextEntry> = marks.map(ContextEntry::from).collect();
+        // The event comes first, because it tells where the summary stands.
         let batch = [event.into(), summary.into()].into_iter().chain(marks).collect();
         self.commit(batch)?;
         Ok(())

@@ -280,6 +280,7 @@ fn items_before_torn_tail(items: &[Item]) -> usize {
     let lines = items[first..=last].iter().filter_map(|item| item.in_batch(batch)).count() as u64;
     let lacks_end = found.line.seq < batch.1;
     let is_last = torn_from == items.len();
+    // A whole batch has one line more than this difference.
     let has_hole = lines <= batch.1 - batch.0 && items[first..last].iter().any(Item::is_torn);
     if lacks_end || (is_last && has_hole) { first } else { torn_from }
 }

@@ -26,6 +26,7 @@ pub(super) fn messages_between<'a>(
     let inside =
         state.visible_entries().filter(|(at, _)| range.contains(at)).map(|(_, message)| message);
     let covered: Vec<_> = inside.filter(|message| !message.compacted).collect();
+    // A system message is shown even with the mark, so marks on these alone would change nothing.
     if covered.iter().all(|message| message.role == EntryRole::System) {
         return Err(CompactError::Nothing { from: from.to_owned(), to: to.to_owned() });
     }
@@ -41,6 +42,7 @@ fn check_calls_stay_whole(
         match message.role {
             EntryRole::Tool => {
                 let call_id = message.tool_call_id.as_deref().unwrap_or_default();
+                // A result without its call belongs to no pair that the range could separate.
                 let Some((called_at, call)) = open.remove(call_id) else { continue };
                 if range.contains(&called_at) != range.contains(&at) {
                     return Err(CompactError::PartsToolCall {

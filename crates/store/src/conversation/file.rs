@@ -75,6 +75,7 @@ pub(super) fn quarantine_tail(
     let mut tail = Vec::new();
     let mut rest = Prefix { place, at: extent.whole, end: extent.total };
     rest.read_to_end(&mut tail).map_err(failed)?;
+    // The quarantine collects the tails of several crashes.
     tail.push(b'\n');
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let mut aside = open(&quarantine, flags).map_err(failed)?;
@@ -93,6 +94,7 @@ pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, Cr
     if path.file_name().is_none() {
         return Err(CreateError::NoName { path: path.to_owned() });
     }
+    // This check only avoids making folders for nothing; the link below decides whether the path is free.
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(CreateError::Exists { path: path.to_owned() });
     }
@@ -151,6 +153,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     make_folder(above)?;
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        // Another process that made the folder meanwhile may not have synced its name.
         _ => sync_folder(above),
     }
 }
@@ -165,6 +168,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 fn is_not_plain(error: &io::Error) -> bool {
+    // `O_NOFOLLOW` reports a link as LOOP, and opening a socket fails with NXIO.
     let plain = [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|code| plain.contains(&code))
 }

@@ -80,6 +80,7 @@ impl ConversationState {
         if let ContextEntry::Message(message) = &entry {
             let place = self.place_of(message);
             self.order.insert(place, slot);
+            // A call that is not shown is no place to put a result beside.
             for id in call_ids(message).filter(|_| !message.compacted) {
                 self.open_calls.insert(id.to_owned(), slot);
             }
@@ -89,6 +90,7 @@ impl ConversationState {
 
     fn replace(&mut self, slot: usize, entry: ContextEntry) {
         let was_event = matches!(self.slots[slot], Slot::Live(ContextEntry::Event(_)));
+        // An id that was an event until now has no place among the messages yet.
         if was_event && entry.as_message().is_some() {
             self.order.push(slot);
         }
@@ -119,7 +121,9 @@ impl ConversationState {
     fn place_of_result(&mut self, message: &MessageEntry) -> Option<usize> {
         let call_id = message.tool_call_id.as_ref().filter(|_| message.role == EntryRole::Tool)?;
         let caller = self.open_calls.remove(call_id)?;
+        // The call is nearly always close to the end.
         let call = self.order.iter().rposition(|slot| *slot == caller)?;
+        // Results of one message stand in the order in which they came.
         let others = self.order[call + 1..].iter().take_while(|slot| {
             self.message(**slot).is_some_and(|other| other.role == EntryRole::Tool)
         });

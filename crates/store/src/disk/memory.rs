@@ -121,6 +121,7 @@ impl Tree {
 
 fn stat_entry(entry: &TreeEntry) -> FileLook {
     match entry {
+        // Files are on device 0, so no folder or link has the identity of a file.
         TreeEntry::Folder => FileLook { node: NodeKind::Folder, file: (1, 0), len: 0, names: 1 },
         TreeEntry::Link(_) => FileLook { node: NodeKind::Other, file: (1, 0), len: 0, names: 1 },
         TreeEntry::File(file) => file.stat(),
@@ -135,6 +136,7 @@ impl Disk for MemoryDisk {
             (Ok(TreeEntry::File(file)), _) => file,
             (Ok(TreeEntry::Folder), _) => return Err(Errno::ISDIR.into()),
             (Ok(TreeEntry::Link(_)), _) => return Err(Errno::LOOP.into()),
+            // OpenMode::Lock) => { | If the folder is what is missing, `add` fails.
             (Err(_), OpenMode::Create | OpenMode::Lock) => {
                 tree.files_made += 1;
                 let (names, content) = (AtomicU64::new(0), Mutex::default());
@@ -252,6 +254,7 @@ impl DiskFile for MemoryFile {
             content.locked = true;
             self.holds_lock.store(true, Ordering::Relaxed);
         }
+        // As with `flock`, the handle that holds the lock may take it again.
         Ok(self.holds_lock.load(Ordering::Relaxed))
     }
 }

@@ -40,6 +40,7 @@ impl RealDisk {
 
     /// Opens a folder. No step on the way is a symbolic link.
     fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        // The walk by steps would follow `..` out of the project folder.
         if path.components().any(|name| !matches!(name, Component::Normal(_))) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path of plain names"));
         }

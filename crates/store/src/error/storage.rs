@@ -238,6 +238,7 @@ impl StorageError {
     /// Turns this error into [`StorageError::Unsettled`] if it only says that the disk still fails.
     pub(crate) fn after_failure(self, path: &Path, cause: String) -> Self {
         match self {
+            // These have remedies of their own, which the earlier failure would hide.
             Self::Damaged { .. }
             | Self::Newer { .. }
             | Self::OtherChat { .. }
@@ -250,6 +251,7 @@ impl StorageError {
 
     /// Returns a copy for each writer that waited for the same sync.
     pub(crate) fn share(&self) -> Self {
+        // An `io::Error` cannot be cloned, but the code of the system gives the same one again.
         let copy = |error: &io::Error| match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(error.kind(), error.to_string()),

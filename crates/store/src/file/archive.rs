@@ -129,6 +129,7 @@ impl ChatFiles {
             Ok(Some(view)) => view,
             Err(error) => return Err(error.into()),
         };
+        // Unreadable lines at the end are among the problems already.
         if view.position.seq < name.range().1 && view.problems.is_empty() {
             view.problems.push(early_end(&path, view.position.seq, name.range().1));
         }

@@ -42,6 +42,7 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
         Some(look) if look.node != NodeKind::File => {
             return Err(StorageError::NotPlain { path: path.to_owned(), expected: "file" });
         }
+        // A sync of the file or of its folder has failed.
         Some(_) if path.ancestors().take(2).any(|path| env.is_unsynced(path)) => return Ok(false),
         Some(look) if look.len == bytes.len() as u64 => {}
         Some(_) | None => return Ok(false),
@@ -51,6 +52,7 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     if !same || !env.syncs() {
         return Ok(same);
     }
+    // Another process may have written the bytes and not synced them.
     let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(false) };
     let synced = file.sync().is_ok();
     if !synced {

@@ -160,6 +160,7 @@ impl ChatFiles {
     /// Takes the write right, in a chat that this program may write.
     pub(crate) fn take_write_right(&self, purpose: &str) -> Result<HeldRight, StorageError> {
         let held = self.write_right.take(purpose)?;
+        // Once is enough: from then on, this process syncs each name that it makes.
         if !self.adopted.load(Ordering::Relaxed) {
             self.adopt()?;
             self.adopted.store(true, Ordering::Relaxed);
@@ -182,6 +183,7 @@ impl ChatFiles {
             }
         }
         if self.env.syncs() {
+            // A folder is synced for the names in it, so the project folder comes first, for the name `.ship`.
             let above = ["", ".ship", ".ship/chat"].map(PathBuf::from);
             let own = ["", "conversations", "messages"].map(|name| self.paths.chat.join(name));
             for folder in above.iter().chain(&own) {

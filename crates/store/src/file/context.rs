@@ -78,6 +78,7 @@ impl Fold for ContextFold {
         self.crc = message.crc;
         self.inbox = self.inbox.max(message.inbox);
         let id = message.id.unwrap_or_default();
+        // A revision has no outline.
         self.set_place(id, LinePosition { seq: message.seq, rev: 0, span });
     }
 
@@ -137,6 +138,7 @@ pub(crate) fn append(
     }
     match writing.append(&drafts, sync) {
         Ok(_) => results,
+        // All batches were one write, so its failure is the failure of each.
         Err(error) => {
             let failed = |result: Result<Position, AppendError>| {
                 result.and_then(|_| Err(error.share().into()))

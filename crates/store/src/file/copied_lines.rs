@@ -136,12 +136,14 @@ impl CopiedLog {
     ) -> Result<Self, StorageError> {
         let end = |found: Option<&ScannedLine>| found.map(|found| Seq::new(found.line.seq));
         let found = end(scan.lines.first()).zip(end(scan.lines.last()));
+        // A log without its head still has its lines; one of a newer program is refused.
         let headless = match check_head(path, &scan) {
             Ok(()) => false,
             Err(StorageError::Damaged { .. }) => true,
             Err(error) => return Err(error),
         };
         let mut problems = scan_problems(path, bytes, &scan, 0);
+        // Glued lines are read like others.
         problems.retain(|problem| problem.kind != StorageProblemKind::Glued);
         problems.extend(range.and_then(|range| missing_end_problem(path, bytes, &scan, range)));
         let bad = |damage: &Damage| {
@@ -195,6 +197,7 @@ impl ChatFiles {
     fn copy_of_live(&self) -> Result<CopiedLog, RotateError> {
         let path = self.paths.live.clone();
         let Some((_, bytes)) = self.env.read(&path)? else {
+            // A chat without sealed logs simply has no context yet.
             self.check_first()?;
             return Ok(CopiedLog { path, ..CopiedLog::default() });
         };

@@ -45,6 +45,7 @@ impl ChatFiles {
         }
         let cursor = match self.view() {
             Ok(view) => view.and_then(|view| view.inbox),
+            // The log may be whole and readable a moment later, and an older cursor could give its numbers again.
             Err(ReadError::Storage(
                 error @ (StorageError::Io { .. } | StorageError::Denied { .. }),
             )) => return Err(error),

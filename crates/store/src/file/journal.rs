@@ -159,6 +159,7 @@ pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, S
     let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
     for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
+        // A text without its blob stays a preview; verification reports it.
         prepared_line::resolve_blobs(env, &mut line, "", &mut Vec::new())?;
         if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
             parts.push((line.seq, part.clone()));

@@ -200,6 +200,7 @@ impl Adding<'_, '_> {
         for addition in waiting {
             results.push(self.assign_number(addition, &mut pending, &mut drafts, &mut next));
         }
+        // Voids alone are not worth a write; they go with the next addition.
         if drafts.len() == voids {
             return results;
         }
@@ -304,6 +305,7 @@ impl Adding<'_, '_> {
             sealed.extend(Keys::load(self.env, self.folder, number, at)?);
             // The head of a ledger has the time at which the ledger before it was sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
+            // Behind an unreadable head, the time of the newer ledger is kept, so that the search goes on.
             sealed_at = head.and_then(|line| Timestamp::parse(line.body.str("ts")?)).or(Some(at));
             number -= 1;
         }
@@ -349,6 +351,7 @@ impl Adding<'_, '_> {
         let _ = keys.save(self.env, self.folder);
         sealed.insert(0, keys);
         let mut old_in_a_row = 0;
+        // The rule of `load_sealed_keys`, so that both know the same keys.
         sealed.retain(|keys| {
             let is_old = keys.sealed_at.millis() < now.millis() - KEYS_KEPT_MS;
             old_in_a_row = if is_old { old_in_a_row + 1 } else { 0 };
@@ -516,6 +519,7 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
     let mut sealed = Vec::new();
     for number in (1..=newest_archive(env, folder)?).rev() {
         let Some((_, bytes)) = env.read(&ledger_path(folder, number))? else {
+            // A missing one is listed too, because verification reports it by this list.
             sealed.push(number);
             continue;
         };

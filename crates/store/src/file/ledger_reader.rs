@@ -46,6 +46,7 @@ impl LedgerReader<'_> {
             if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
                 return Ok(lines);
             }
+            // Each block is four times the last, so all of them cost little more than the one that suffices.
             block = if damaged { len } else { block.saturating_mul(4) };
         }
     }

@@ -240,6 +240,7 @@ impl<F: Fold> Writing<'_, F> {
         let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
         self.file = env.open(&self.log.path, OpenMode::Append)?;
+        // The bytes are the same, so only the identity of the file changes.
         if let Some(known) = &mut self.state.tail {
             known.file = look.file;
         }

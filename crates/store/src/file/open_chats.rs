@@ -57,6 +57,7 @@ impl OpenChatsState {
         }
         self.recent.retain(|known| !Arc::ptr_eq(known, chat));
         self.recent.push_back(Arc::clone(chat));
+        // Those behind it lost their views when they came to this place.
         if let Some(older) = self.recent.iter().rev().nth(VIEWS_KEPT) {
             older.forget_view();
         }

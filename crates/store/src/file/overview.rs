@@ -56,6 +56,7 @@ impl Log {
         let (mut messages, mut last) = (0, None);
         for bytes in lines {
             let line = quick_outline(bytes).filter(|line| line.seq == seq + 1)?;
+            // A second line of an id may be a revision, which this short reading does not know.
             if !ids.insert(line.id?) {
                 return None;
             }
@@ -68,6 +69,7 @@ impl Log {
         batch.is_none_or(|(_, last)| last == seq).then_some(())?;
         let last_message = match last {
             Some(bytes) => {
+                // With blobs, the line has only a preview of its text.
                 let line = decode(bytes).filter(|line| line.blobs.is_none())?;
                 Some(UiMessage::from_object(line.body))
             }

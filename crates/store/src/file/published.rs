@@ -57,6 +57,7 @@ impl LogToPublish<'_> {
         data.set(PUBLISHED, record);
         let mut drafts = vec![head_line(data, self.first, env.options.now())];
         drafts.extend(self.lines);
+        // First of all: if the log cannot be sealed, `head.json` still has the head of the live one.
         if let Some(sealed) = seal {
             writing.seal(sealed)?;
         }

@@ -26,6 +26,7 @@ pub(crate) fn quarantine_bytes(
     let before_sealing = live_log(&folder, &name).map(|(folder, name)| copy_of(folder, name));
     for copy in [Some(&path), before_sealing.as_ref()].into_iter().flatten() {
         if env.stat(copy)?.is_some_and(|look| look.len == bytes.len() as u64) {
+            // The process that made the copy may have ended before it synced the folder.
             env.sync_folder(quarantine)?;
             return Ok(false);
         }

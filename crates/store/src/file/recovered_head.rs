@@ -28,6 +28,7 @@ pub(crate) fn recovered_head<'a>(
     }
     let generation = match (&sealed, &before) {
         (_, Some(before)) => before.head.generation.next(),
+        // At least one log came before; how many, only its lost head could tell.
         (Some(_), None) => Gen::new(0).next(),
         (None, None) => Gen::new(0),
     };

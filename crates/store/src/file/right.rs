@@ -69,6 +69,7 @@ impl RightFile {
         let mut held = HeldRight { source: Arc::clone(self), file: None, locked: None };
         let failed = |error| StorageError::io("lock", &self.path, error);
         let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
+        // The write right is held for one operation, so the first pauses are short.
         let mut pause = Duration::from_micros(100);
         while !file.try_lock().map_err(failed)? {
             if Instant::now() >= deadline {
@@ -119,6 +120,7 @@ impl RightFile {
         let fresh = read_note(file).is_some_and(|last| {
             let age = now.millis() - last.since.millis();
             let same = self.right == Right::Write || last.purpose == purpose;
+            // The age is negative if the clock went back.
             last.pid == std::process::id() && same && (0..NOTE_MS).contains(&age)
         });
         if !fresh {
@@ -174,6 +176,7 @@ impl HeldRight {
     /// Writes the note once more as it is, so that the time of the last write to its file is now.
     pub(crate) fn touch(&self) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
+        // Escapes and long characters in the purpose may make a note longer than `NOTE_LEN`.
         let note = read_from(&**file, 0, 4 * NOTE_LEN as u64);
         let touched = note.and_then(|note| file.write_note(&note));
         touched.map_err(|error| StorageError::io("write", &self.source.path, error))

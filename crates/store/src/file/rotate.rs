@@ -52,6 +52,7 @@ impl Ready {
             // Kept and copied lines never move the cursor.
             ReadyPiece::Keep(..) | ReadyPiece::Copied(..) => None,
         };
+        // A first context may begin behind answered entries, and these must be in the ledger too.
         let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
         self.pieces.iter().filter_map(inbox).max().max(begins_behind.map(LedgerSeq::get))
     }
@@ -166,6 +167,7 @@ pub(crate) fn replace_damaged(
     let Some(view) = read_view(env, live)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
     let scan = scan(&bytes, None);
+    // The numbers of lines that were cut off are not given again.
     let next = scan.given.max(missing_end(&scan).unwrap_or(0)) + 1;
     let lines = scan.lines;
     let (first, last) = (
@@ -218,6 +220,7 @@ pub(crate) fn restore_sealed(
     let bytes = env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
     let now = env.options.now();
     let scan = scan(&bytes, None);
+    // The end of the sealed log may be missing, but its name tells the last number.
     let next = scan.given.max(name.range().1.get()) + 1;
     let range = name.range();
     let head = Head { sealed: Some(name), ..head };

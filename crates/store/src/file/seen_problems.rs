@@ -77,6 +77,7 @@ impl ChatFiles {
         let _right = self.take_write_right("acknowledge")?;
         let path = self.seen_path();
         let mut bytes = self.env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
+        // A person may have edited the file.
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }

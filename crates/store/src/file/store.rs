@@ -508,6 +508,7 @@ impl Lane for FileLane {
     }
 
     fn touch(&self) -> StoreFuture<'_, (), StorageError> {
+        // This writes to the locked file itself, so there is no need to check that it is still at its path.
         let held = Arc::clone(&self.held);
         blocking(move || held.touch())
     }

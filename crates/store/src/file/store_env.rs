@@ -114,6 +114,7 @@ impl Env {
         bytes: &[u8],
     ) -> Result<(PathBuf, FileLook), StorageError> {
         let aside = temporary_name(path);
+        // An interrupted write may have left this name, and `Create` refuses a name that exists.
         self.remove(&aside)?;
         let written = self.disk.open(&aside, OpenMode::Create).and_then(|file| {
             write_all(&*file, bytes)?;

@@ -42,6 +42,7 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
         let folder = chat.paths.chat.join(name);
         let node = chat.env.stat(&folder)?.map(|look| look.node);
         if node.is_some_and(|node| node != NodeKind::Folder) {
+            // Every check below would report the same again.
             let remedy = "replace it by the folder itself";
             found.push(new_problem(
                 &folder,
@@ -243,7 +244,7 @@ fn verify_log(
         found
             .push(new_problem(path, StorageProblemKind::Damage, &message, ANEW).healed_by_repair());
     }
-    // These are not synced.
+    // Records of requests are not synced, so NULs in them are no damage.
     let told = told
         .into_iter()
         .filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));

@@ -135,6 +135,7 @@ fn calls_of(entry: &MessageEntry) -> Vec<ToolPart> {
 }
 
 fn result_without_call(entry: &MessageEntry) -> ToolPart {
+    // A part needs a name, because its type is `tool-<name>`.
     let name = entry.tool_name.as_deref().unwrap_or("unknown");
     let call_id = entry.tool_call_id.as_deref().unwrap_or_default();
     let mut part = ToolPart::new(name, call_id, Object::new().into());

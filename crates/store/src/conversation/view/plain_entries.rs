@@ -27,6 +27,7 @@ pub(super) fn entries_of(message: &UiMessage, opening: Opening) -> Vec<MessageEn
     }
     let role = if message.role() == Role::System { EntryRole::System } else { EntryRole::User };
     let content = match message.parts() {
+        // `type` and `text` alone: any further field would be lost in plain content.
         [UiPart::Text(text)] if given.is_none() && text.object().len() == 2 => {
             text.field("text").filter(|text| text.as_str().is_some()).cloned()
         }
@@ -152,6 +153,7 @@ fn step_content(given: Option<Object>, head: &[UiPart]) -> Json {
     };
     match rest {
         [] => Json::Null,
+        // `type`, `text` and `state` alone. An empty text would be read back as no part at all.
         [UiPart::Text(text)] if text.object().len() == 3 && !text.text().is_empty() => {
             let is_done = text.object().str("state") == Some("done");
             text.field("text")
@@ -200,6 +202,7 @@ fn plain_call(part: &UiPart) -> Option<&ToolPart> {
     let has_result = call.state() == ToolState::InputAvailable || extra == 1;
     let has_id = call.field("toolCallId").and_then(Json::as_str).is_some();
     let is_plain = !call.is_dynamic() && has_id && call.input().is_some() && has_result;
+    // `type`, `toolCallId`, `state` and `input`: the fields of an entry cannot hold any other.
     (is_plain && call.object().len() == 4 + extra).then_some(call)
 }
 
@@ -229,6 +232,7 @@ pub(super) fn read_call(call: &Json) -> Option<ToolPart> {
     let input = match input {
         None => Object::new().into(),
         Some(Json::String(text)) if text.trim().is_empty() => Object::new().into(),
+        // Arguments that are not JSON stay text, so that nothing is lost.
         Some(Json::String(text)) => Json::parse(text).unwrap_or_else(|_| text.clone().into()),
         Some(input) => input.clone(),
     };

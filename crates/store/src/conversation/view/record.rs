@@ -34,6 +34,7 @@ pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     let messages = || lines.iter().filter_map(|line| line.as_message());
     let first_id = messages().next().map(|first| first.id.as_str());
     let plain = plain_entries::entries_of(&message, opening(&message, first_id));
+    // The plain rules may divide a message into other lines; then a difference to them means nothing.
     let is_in_step = plain.len() == messages().count();
     let mut plain = plain.iter();
     let items = lines.iter().map(|line| match line {
@@ -89,6 +90,7 @@ fn difference(line: &MessageEntry, plain: &MessageEntry) -> Option<Json> {
 fn with_difference(plain: &MessageEntry, item: &Object) -> Option<ContextEntry> {
     let Json::Object(mut line) = plain.to_json() else { return None };
     for (key, value) in item.iter() {
+        // Null is real content: a message of calls alone has it.
         let is_gone = value.is_null() && key != "content";
         line.set_or_remove(key.to_owned(), (!is_gone).then(|| value.clone()));
     }

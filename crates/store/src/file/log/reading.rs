@@ -34,6 +34,7 @@ impl<F: Fold> Writing<'_, F> {
             self.read_rest(from, look)?;
         }
         match self.tail().and_then(|known| known.fold.loss(known.given)) {
+            // Forgotten, so that each write finds the loss until a repair has copied the lines again.
             Some(what) => {
                 self.state.tail = None;
                 Err(self.damaged_error(&what))
@@ -110,6 +111,7 @@ impl<F: Fold> Writing<'_, F> {
     /// Reads the lines of a block without parsing the messages, as far as that suffices. Returns the length of what
     /// was read.
     fn read_outlines(&mut self, bytes: &[u8], from: u64) -> usize {
+        // After damage at the end, only a scan knows which number may come next.
         let known = self.state.tail.as_mut().filter(|known| known.last_seq == known.given);
         let Some(known) = known else { return 0 };
         let found = read_outlines(bytes, known.last_seq);

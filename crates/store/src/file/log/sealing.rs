@@ -72,6 +72,7 @@ impl<F: Fold> Writing<'_, F> {
     pub(crate) fn check_seal(&self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         let (env, trial) = (&self.log.env, temporary_name(sealed));
+        // An interrupted trial may have left its file.
         env.remove(&trial)?;
         match env.disk.link(&self.log.path, &trial) {
             Ok(()) => {}
