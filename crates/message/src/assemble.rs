@@ -150,6 +150,7 @@ impl Assembler {
                 self.add(UiPart::StepStart(StepStartPart::new()));
             }
             Chunk::FinishStep => {
+                // The ids of texts are unique only within a step.
                 self.texts.clear();
                 self.reasonings.clear();
             }
@@ -179,6 +180,7 @@ impl Assembler {
             | Chunk::SourceDocument { .. }) => {
                 self.add_source(chunk);
             }
+            // The parts of a stopped answer stay as they are.
             Chunk::Abort { .. } => {}
             Chunk::Error { error_text } => return Err(AssembleError::Sender(error_text)),
             chunk @ (Chunk::ToolInputStart { .. }
@@ -215,6 +217,7 @@ impl Assembler {
                 }
                 UiPart::Data(data) => {
                     if let Some(key) = data_key(data.object()) {
+                        // As in the client, a chunk updates the first of several equal parts.
                         self.data.entry(key).or_insert(at);
                     }
                 }

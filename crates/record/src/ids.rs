@@ -165,6 +165,7 @@ impl FromStr for ContextId {
             .strip_prefix("c_")
             .and_then(|rest| rest.split_once('_'))
             .is_some_and(|(date, rest)| {
+                // A snapshot has the id in its file name, so neither a separator nor a dot may be in it.
                 let digits = date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit());
                 let named = (1..=64).contains(&rest.len())
                     && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

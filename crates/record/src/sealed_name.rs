@@ -30,6 +30,7 @@ impl SealedName {
 
     /// Returns the first and the last line of the log.
     pub fn range(&self) -> (Seq, Seq) {
+        // No name is made without the two numbers, so the default is never used.
         let number = |part: Option<&str>| Seq::new(part.and_then(|p| p.parse().ok()).unwrap_or(0));
         let mut parts = self.0.split('-').skip(1);
         (number(parts.next()), number(parts.next()))

@@ -63,6 +63,7 @@ impl Timestamp {
 
     /// Returns year, month and day. Years are counted from the first of March: a leap day is then the last day.
     fn date(self) -> (i64, i64, i64) {
+        // Howard Hinnant's `civil_from_days`; an era is 400 years, after which the calendar repeats.
         // The number of days from 1 March of the year 0 to 1 January 1970 is 719,468.
         let days = self.0.div_euclid(86_400_000) + 719_468;
         let era = days.div_euclid(146_097);
@@ -78,6 +79,7 @@ impl Timestamp {
 }
 
 fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
+    // Howard Hinnant's `days_from_civil`, the inverse of `Timestamp::date`.
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

@@ -71,6 +71,7 @@ impl Failure {
         let mut cause = error.source();
         while let Some(error) = cause {
             let because = error.to_string();
+            // Many errors repeat their cause in their own text.
             if !text.contains(&because) && !message.contains(&because) {
                 message = format!("{message}: {because}");
             }

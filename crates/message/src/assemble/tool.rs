@@ -270,6 +270,7 @@ impl Assembler {
         // An existing part keeps its kind, even if the chunk says otherwise.
         let here = [false, true].map(|dynamic| self.call_in_step(&tool.call_id, dynamic));
         let dynamic = match here {
+            // Of both kinds, the first in the step counts.
             [Some(one), Some(other)] => other < one,
             [Some(_), None] => false,
             [None, Some(_)] => true,
@@ -380,6 +381,7 @@ fn apply(part: &mut ToolPart, update: Update) {
     } else {
         object.set("type", static_type(tool_name));
     }
+    // The client assigns all of these fields at each chunk, and JSON leaves out those that are undefined.
     match update.input {
         InputUpdate::None => drop(object.remove("input")),
         InputUpdate::Is(input) => object.set("input", input),

@@ -50,6 +50,7 @@ impl Object {
         if nested.is_empty() {
             return Vec::new();
         }
+        // References to several entries can be taken only in one pass over them, in their order.
         nested.sort_by_key(|(at, _)| *at);
         let mut nested = nested.into_iter().peekable();
         let mut below = Vec::with_capacity(nested.len());

@@ -128,6 +128,7 @@ impl Json {
         while let Some(value) = pending.pop() {
             visit(value);
             match value {
+                // Backwards, because the stack gives its last value first.
                 Self::Array(array) => pending.extend(array.iter().rev()),
                 Self::Object(object) => pending.extend(object.0.iter().rev().map(|(_, v)| v)),
                 Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => {}

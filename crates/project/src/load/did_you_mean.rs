@@ -34,6 +34,7 @@ fn likeness(unknown: &str, known: &str) -> f64 {
     let whole = strsim::normalized_damerau_levenshtein(&unknown, &known);
     let ((place, word), (known_place, known_word)) = (split_key(&unknown), split_key(&known));
     // A shortened or extended name is as near as one with a few wrong letters.
+    // Three letters begin too many names.
     let begins = word.len() > 3 && (known_word.starts_with(word) || word.starts_with(known_word));
     let by_word = strsim::normalized_damerau_levenshtein(word, known_word).max(if begins {
         0.7
@@ -44,6 +45,7 @@ fn likeness(unknown: &str, known: &str) -> f64 {
         true => by_word,
         // `model` at the top level means `llm.model`, but a group is not mistaken for a key of the same length.
         false if by_word == 1.0 && !is_group(&known) => 0.9,
+        // Less than in the same group, where the name more likely belongs.
         false => whole * 0.9,
     }
 }

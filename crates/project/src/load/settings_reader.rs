@@ -283,6 +283,7 @@ impl<'a> SettingsReader<'a> {
                 let as_number =
                     expanded.had_variables.then(|| Json::parse(expanded.text.trim()).ok());
                 let as_text = Json::from(expanded.text);
+                // The text comes first, so that a setting that takes texts keeps it.
                 Ok([Some(as_text), as_number.flatten()].into_iter().flatten().collect())
             }
             Json::Array(values) => {

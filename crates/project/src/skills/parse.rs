@@ -63,6 +63,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
         (true, true) => Err(SkillError::Empty),
         (true, false) => Ok(body),
     };
+    // The names of fields are in lower case here, so the last one stands for `allowedTools`.
     let allowed_tools = ["allowed-tools", "allowed_tools", "allowedtools"]
         .iter()
         .find_map(|name| front.iter().find(|(field, _)| field == name))

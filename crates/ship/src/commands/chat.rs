@@ -142,6 +142,7 @@ impl ChatScreen<'_> {
                         for told in &news {
                             aside.line(&context::dim_line(told))?;
                         }
+                        // Completions are only a help: a failure to read the contexts is no news.
                         if let (false, Ok(Some(contexts))) =
                             (news.is_empty(), self.agent.contexts(&self.session.chat).await)
                         {

@@ -22,6 +22,7 @@ impl FrozenHolder {
 
     pub(crate) fn new(found: &LaneHolder, now: Timestamp) -> Self {
         let quiet = found.last_write.map_or(0, |wrote| now.millis() - wrote.millis());
+        // A clock that went back makes the time negative.
         let quiet_ms = u64::try_from(quiet).unwrap_or(0);
         Self { holder: found.holder.clone(), is_stopped: found.is_stopped, quiet_ms }
     }

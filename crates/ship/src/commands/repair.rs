@@ -43,6 +43,7 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
             Err(problem) => report.left.push(problem),
             Ok(key) => match verify_and_repair(&*store, &key, dry_run, &mut report).await {
                 Ok(()) => {}
+                // All other chats are repaired before the command fails for this one.
                 Err(failure) if failure.is_busy() => busy = busy.or(Some(failure)),
                 Err(failure) => report.left.push(verify::unreadable_chat(&key, failure)),
             },

@@ -106,6 +106,7 @@ fn begin_fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Opt
 fn parse_number(rest: &[char], is_whole: bool, indent: Indent) -> Option<Begin> {
     let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
     match (rest.get(digits), rest.get(digits + 1)) {
+        // ')'), Some(' ')) if digits <= 9 => { | CommonMark has the same limit: a longer number is text.
         (Some('.' | ')'), Some(' ')) if digits <= 9 => {
             let mark = rest[..digits + 2].iter().collect();
             Some(Begin::Item { indent, mark, chars: indent.chars + digits + 2 })

@@ -115,6 +115,7 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
         (LineMeaning::Usage(usage), _) => QuestionReply::Usage(usage),
         (LineMeaning::NoCommand, _) => QuestionReply::NoCommand(line),
         (LineMeaning::Nothing, QuestionKind::Output) => QuestionReply::Again,
+        // The capital letter in `[y/N]` promises this.
         (LineMeaning::Nothing, QuestionKind::Approval) => approval_reply(&call_id, false, None),
         (LineMeaning::Message, QuestionKind::Output) => {
             let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
