@@ -231,6 +231,9 @@ number! {
 impl Seq {
     /// The first line of a chat's first context log.
     pub const FIRST: Self = Self(1);
+
+    /// The highest number of a line. Many more after it are still exact in every reader of JSON.
+    pub const MAX: Self = Self(1 << 52);
 }
 
 impl LedgerSeq {

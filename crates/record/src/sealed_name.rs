@@ -20,7 +20,8 @@ impl SealedName {
             && stamp.bytes().all(|b| b.is_ascii_digit() || b == b'T' || b == b'Z');
         let first: u64 = parts.next()?.parse().ok()?;
         let last: u64 = parts.next()?.parse().ok()?;
-        (stamped && first <= last && parts.next().is_none()).then(|| Self(text.to_owned()))
+        let in_range = first <= last && last <= Seq::MAX.get();
+        (stamped && in_range && parts.next().is_none()).then(|| Self(text.to_owned()))
     }
 
     /// Returns the name as text.

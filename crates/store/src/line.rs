@@ -12,6 +12,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use ship_message::json::{Json, Object};
 
+use crate::Seq;
+
 /// The fields that only the store writes. A body that has one of them is refused.
 pub(crate) const RESERVED: [&str; 7] = ["seq", "type", "rev", "in", "batch", "blobs", "crc"];
 
@@ -22,9 +24,6 @@ pub(crate) const PURGED: &str = "purged";
 /// The length of `,"crc":"0a1b2c3d"}`, with which each line ends.
 const CRC_LEN: usize = 18;
 const CRC_FIELD: &[u8] = b",\"crc\":\"";
-
-/// The highest number that every reader of JSON takes for what it is.
-const EXACT_MAX: u64 = 1 << 53;
 
 /// Tells messages from events; the `type` of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -138,14 +137,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     let crc = checksum(bytes)?;
     let Json::Object(mut body) = Json::parse_bytes(bytes).ok()? else { return None };
     body.remove("crc");
-    let seq = body.remove("seq")?.as_u64()?;
+    let seq = line_number(&body.remove("seq")?)?;
     let kind = match body.remove("type")?.as_str()? {
         "msg" => LineKind::Message,
         "evt" => LineKind::Event,
         _ => return None,
     };
-    let rev = body.remove("rev").map_or(Some(0), |rev| rev.as_u64())?;
-    let inbox = body.remove("in").map(|inbox| inbox.as_u64().ok_or(())).transpose().ok()?;
+    let rev = body.remove("rev").map_or(Some(0), |rev| line_number(&rev))?;
+    let inbox = body.remove("in").map(|inbox| line_number(&inbox).ok_or(())).transpose().ok()?;
     let batch = body.remove("batch").map(|batch| read_range(&batch).ok_or(())).transpose().ok()?;
     let blobs = match body.remove("blobs") {
         None => None,
@@ -203,8 +202,8 @@ pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let line: LineOutline<'_> = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     let is_in_batch = line.batch.is_none_or(|(first, last)| (first..=last).contains(&line.seq));
     let numbers = [Some(line.seq), line.inbox, line.batch.map(|(_, last)| last)];
-    let is_exact = numbers.into_iter().flatten().all(|number| number <= EXACT_MAX);
-    (line.rev.is_none() && is_in_batch && is_exact).then_some(LineOutline { crc, ..line })
+    let leave_room = numbers.into_iter().flatten().all(leaves_room);
+    (line.rev.is_none() && is_in_batch && leave_room).then_some(LineOutline { crc, ..line })
 }
 
 /// Reads the outline from the first fields of a line alone, where this program writes them. Returns `None` if they are
@@ -240,7 +239,17 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
 fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let len = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(len);
-    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+    let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    leaves_room(number).then_some((number, rest))
+}
+
+fn line_number(json: &Json) -> Option<u64> {
+    json.as_u64().filter(|number| leaves_room(*number))
+}
+
+/// Whether numbers can be given after this one. Only a forged line has one that leaves no room.
+pub(crate) fn leaves_room(number: u64) -> bool {
+    number <= Seq::MAX.get()
 }
 
 /// Returns the bytes of a line without the carriage return at their end.
@@ -250,7 +259,7 @@ pub(crate) fn without_return(line: &[u8]) -> &[u8] {
 
 fn read_range(batch: &Json) -> Option<(u64, u64)> {
     match batch.as_array()? {
-        [first, last] => Some((first.as_u64()?, last.as_u64()?)).filter(|(a, b)| a <= b),
+        [first, last] => Some((line_number(first)?, line_number(last)?)).filter(|(a, b)| a <= b),
         _ => None,
     }
 }
@@ -385,6 +394,29 @@ mod tests {
             assert_eq!((decode(&bytes), outline(&bytes)), (None, None), "{draft:?}");
         }
         assert!(outline(&written(&blobs("{}"), 7, None)).is_some());
+    }
+
+    #[test]
+    fn a_line_with_a_number_that_leaves_no_room_cannot_be_read() {
+        let far = Seq::MAX.get() + 1;
+        let with_in = |inbox| UnnumberedLine { inbox: Some(inbox), ..message("hi") };
+        let with_rev = |rev| UnnumberedLine { rev, ..message("hi") };
+        for number in [far, 1 << 53, u64::MAX] {
+            let lines = [
+                written(&message("hi"), number, None),
+                written(&message("hi"), 7, Some((7, number))),
+                written(&with_in(number), 7, None),
+                written(&with_rev(number), 7, None),
+            ];
+            for bytes in lines {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                assert_eq!((decode(&bytes), outline(&bytes)), (None, None), "{text}");
+                assert_eq!(quick_outline(&bytes), None, "{text}");
+            }
+        }
+        let last = written(&with_in(far - 1), far - 1, Some((7, far - 1)));
+        assert!(decode(&last).is_some() && outline(&last).is_some());
+        assert_eq!(quick_outline(&last), outline(&last));
     }
 
     proptest! {

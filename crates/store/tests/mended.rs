@@ -3,6 +3,7 @@
 mod blobs;
 mod chats;
 mod ledger;
+mod numbers;
 mod sealing;
 mod syncs;
 mod tails;

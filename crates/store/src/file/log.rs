@@ -21,7 +21,7 @@ use super::quarantine;
 use super::right::HeldRight;
 use super::store_env::{Env, read_from, write_all};
 use crate::disk::{DiskFile, FileLook, OpenMode};
-use crate::line::{LineOutline, RawLine, UnnumberedLine, decode};
+use crate::line::{LineOutline, RawLine, UnnumberedLine, decode, leaves_room};
 use crate::scan::LineNumbers;
 use crate::{StorageError, StorageProblem};
 use parking_lot::{Mutex, MutexGuard};
@@ -267,6 +267,7 @@ impl<F: Fold> Writing<'_, F> {
         let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
         // The checksum of a single line shows whether it is whole; only several lines need the marks of a batch.
         let batch = (count > 1).then_some((first, first + count - 1));
+        self.check_room(drafts, first)?;
         let (bytes, spans) = encode(drafts, first, batch, known.len);
         // Noted before the write: a reader may see the lines even if the write fails and is undone.
         self.state.shown = self.state.shown.max(first + count - 1);
@@ -309,6 +310,7 @@ impl<F: Fold> Writing<'_, F> {
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
+        self.check_room(drafts, first)?;
         if let Some(sealed) = seal {
             // The old file has its second name before the first one goes to the new file.
             self.seal(sealed)?;
@@ -340,6 +342,15 @@ impl<F: Fold> Writing<'_, F> {
         known.add_lines(&bytes, &spans);
         self.state.tail = Some(known);
         Ok(())
+    }
+
+    /// Refuses lines with numbers that no reader accepts.
+    fn check_room(&self, drafts: &[UnnumberedLine], first: u64) -> Result<(), StorageError> {
+        let numbers = (first..).zip(drafts).map(|(seq, draft)| seq.max(draft.rev));
+        match numbers.max().is_none_or(leaves_room) {
+            true => Ok(()),
+            false => Err(self.damaged_error("no number is left for another line")),
+        }
     }
 
     fn damaged_error(&self, what: &str) -> StorageError {
