@@ -5,17 +5,17 @@
 
 mod counting;
 mod kept_log;
+mod lines;
+mod project_folder;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentBuilder, IdSource, Inbound, Outcome, RandomIds, Rules, RunError, RunLog, Stop,
-    built_in_tools,
+    Agent, AgentBuilder, IdSource, Inbound, Outcome, Rules, RunError, RunLog, Stop, built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{Offline, Provider};
 use ship_store::disk::Disk;
 use ship_store::{Chat, ChatKey, FileStore, LedgerBody, Store, StoreOptions, View};
 use ship_testkit::chat::options;
@@ -25,6 +25,8 @@ use ship_testkit::sim::SimDisk;
 
 use counting::counting;
 pub(crate) use kept_log::KeptLog;
+pub(crate) use lines::{line, line_with_outputs};
+pub(crate) use project_folder::{ProjectFolder, write};
 
 /// The chat that the tests talk in.
 pub(crate) fn chat() -> ChatKey {
@@ -80,7 +82,7 @@ impl Setup {
 pub(crate) struct TestAgent {
     pub(crate) agent: Agent,
     pub(crate) chat: ChatKey,
-    pub(crate) store: Arc<FileStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) log: Arc<KeptLog>,
     pub(crate) setup: Setup,
     effects: Arc<AtomicUsize>,
@@ -115,21 +117,25 @@ impl TestAgent {
         setup: &Setup,
         add: impl FnOnce(AgentBuilder) -> AgentBuilder,
     ) -> Self {
-        let (store, log) = (Arc::new(store), Arc::<KeptLog>::default());
-        let provider: Arc<dyn Provider> = match &setup.model {
-            Some(model) => Arc::new(model.clone()),
-            None => Arc::new(Offline),
+        let (store, clock) = (Arc::new(store), Arc::new(setup.clock.clone()));
+        let builder = Agent::builder().store(store.clone()).rules(setup.rules.clone()).clock(clock);
+        let builder = if setup.many_runs { builder } else { builder.ids(Arc::new(OneId)) };
+        Self::built(builder, store, setup, add)
+    }
+
+    /// An agent with a log to read and the setup's model, which is otherwise as a builder makes it.
+    fn built(
+        builder: AgentBuilder,
+        store: Arc<dyn Store>,
+        setup: &Setup,
+        add: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Self {
+        let log = Arc::<KeptLog>::default();
+        let builder = builder.log(Arc::clone(&log) as Arc<dyn RunLog>);
+        let builder = match &setup.model {
+            Some(model) => builder.provider(model.clone()),
+            None => builder,
         };
-        let builder = Agent::builder()
-            .store(Arc::clone(&store) as Arc<dyn Store>)
-            .shared_provider(provider)
-            .rules(setup.rules.clone())
-            .clock(Arc::new(setup.clock.clone()))
-            .ids(match setup.many_runs {
-                true => Arc::new(RandomIds),
-                false => Arc::new(OneId),
-            })
-            .log(Arc::clone(&log) as Arc<dyn RunLog>);
         Self {
             agent: add(builder).build(),
             chat: chat(),
@@ -196,7 +202,7 @@ impl TestAgent {
 
     /// The context, a line a message: its text and its calls.
     pub(crate) async fn context(&self) -> Vec<String> {
-        self.messages().await.iter().map(line).collect()
+        self.messages().await.iter().map(line_with_outputs).collect()
     }
 
     /// The ledger's entries whole: key and content.
@@ -229,24 +235,6 @@ pub(crate) fn inbound(text: &str) -> Inbound {
         request_id: format!("req {:.40}", text.replace('/', "").replace('\n', " ")),
         ..Inbound::default()
     }
-}
-
-/// A message on a line: its text and its calls.
-pub(crate) fn line(message: &UiMessage) -> String {
-    let mut parts = Vec::new();
-    for part in message.parts() {
-        match part {
-            ship_message::UiPart::Text(text) => parts.push(text.text().to_owned()),
-            ship_message::UiPart::Tool(tool) => {
-                let result = tool.error_text().map(str::to_owned);
-                let result =
-                    result.or_else(|| tool.output().map(Json::to_string)).unwrap_or_default();
-                parts.push(format!("[{} {}]", tool.name().unwrap_or_default(), result));
-            }
-            _ => {}
-        }
-    }
-    format!("{}: {}", message.role().name().unwrap_or("?"), parts.join(" "))
 }
 
 /// A field of a message's metadata.

@@ -1,58 +1,34 @@
 //! What the model sees: the snapshot that everything about contexts is specified in.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use ship_agent::{Agent, AgentBuilder, Inbound, Stop, built_in_tools, context_tools};
+use ship_agent::{Agent, Inbound, built_in_tools, context_tools};
 use ship_message::UiPart;
 use ship_message::json::Json;
-use ship_project::Project;
 use ship_store::ChatKey;
-use ship_testkit::clock::ManualClock;
 
-struct Seen {
-    folder: tempfile::TempDir,
-}
+use crate::harness::{ProjectFolder, chat, inbound};
+
+struct Seen(ProjectFolder);
 
 impl Seen {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Self { folder }
-    }
-
-    /// An agent that has just been started.
-    fn agent(&self) -> Agent {
-        let project = Project::load(self.folder.path(), []).unwrap();
-        AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap().build()
+        Self(ProjectFolder::new(files))
     }
 
     async fn say(&self, user: &str, text: &str) {
-        let agent = self.agent();
-        let inbound = Inbound {
-            key: format!("{user}:{text}"),
-            text: text.to_owned(),
-            channel: "terminal".to_owned(),
-            user_id: Some(user.to_owned()),
-            request_id: "r".to_owned(),
-            ..Inbound::default()
-        };
-        agent.accept(&key(), inbound).await.unwrap();
-        agent.run(&key(), &Stop::default()).await.unwrap();
+        let test = self.0.agent();
+        let (user_id, request_id) = (Some(user.to_owned()), "r".to_owned());
+        let inbound = Inbound { user_id, request_id, ..inbound(text) };
+        test.agent.accept(&test.chat, inbound).await.unwrap();
+        test.run().await;
     }
 
     /// Everything that the next request would hold: blocks, messages and tools, each under a line that names
     /// it.
     async fn pieces(&self) -> Vec<String> {
-        let request = self.agent().inspect(&key()).await.unwrap();
+        let request = self.0.agent().agent.inspect(&chat()).await.unwrap();
         let mut pieces = Vec::new();
         for block in &request.blocks {
-            // The folder's name differs from run to run.
-            let text = block.text.replace(&root(self.folder.path()), "<root>");
+            let text = self.0.rootless(&block.text);
             pieces.push(format!("=== system: {}\n{text}", block.name));
         }
         for (i, message) in request.messages.iter().enumerate() {
@@ -77,14 +53,6 @@ impl Seen {
         pieces.retain(|piece| !alike.iter().any(|start| piece.starts_with(start)));
         pieces.join("\n\n")
     }
-}
-
-fn key() -> ChatKey {
-    "terminal:main".parse().unwrap()
-}
-
-fn root(path: &Path) -> String {
-    path.display().to_string()
 }
 
 fn part(part: &UiPart) -> Option<String> {
@@ -149,20 +117,14 @@ async fn a_loaded_skill_is_a_block_until_it_is_unloaded_and_a_restart_changes_no
 
 #[tokio::test]
 async fn on_a_channel_that_does_not_stream_the_rule_is_another() {
-    let seen = Seen::new(&[]);
+    let folder = ProjectFolder::new(&[]);
     let chat: ChatKey = "telegram-chat-42".parse().unwrap();
-    let inbound = Inbound {
-        key: "1".to_owned(),
-        text: "hello".to_owned(),
-        channel: "telegram".to_owned(),
-        chat_id: Some("42".to_owned()),
-        request_id: "r".to_owned(),
-        ..Inbound::default()
-    };
-    let agent = seen.agent();
+    let (channel, chat_id) = ("telegram".to_owned(), Some("42".to_owned()));
+    let inbound = Inbound { channel, chat_id, ..inbound("hello") };
+    let agent = folder.agent().agent;
     agent.accept(&chat, inbound).await.unwrap();
     let runtime = agent.inspect(&chat).await.unwrap().blocks.remove(0).text;
-    insta::assert_snapshot!(runtime.replace(&root(seen.folder.path()), "<root>"), @r"
+    insta::assert_snapshot!(folder.rootless(&runtime), @r"
     Project root: <root>
     ChatKey: telegram-chat-42
     Channel: telegram
@@ -175,8 +137,8 @@ async fn on_a_channel_that_does_not_stream_the_rule_is_another() {
 #[tokio::test]
 async fn an_agent_without_built_in_tools_reads_nothing_of_them_or_of_a_channel_without_a_name() {
     let agent = Agent::builder().without_built_in_tools().build();
-    agent.send(&key(), "hello").await.unwrap();
-    let request = agent.inspect(&key()).await.unwrap();
+    agent.send(&chat(), "hello").await.unwrap();
+    let request = agent.inspect(&chat()).await.unwrap();
     assert!(request.tools.is_empty());
     for tool in built_in_tools().iter().chain(&context_tools()) {
         let name = &tool.spec().name;
@@ -192,12 +154,11 @@ async fn an_agent_without_built_in_tools_reads_nothing_of_them_or_of_a_channel_w
 
 #[tokio::test]
 async fn the_role_that_a_program_sets_takes_the_place_of_the_projects() {
-    let seen = Seen::new(&[("Agent.md", "You are a ship's cook.")]);
-    let project = Project::load(seen.folder.path(), []).unwrap();
-    let builder = AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap();
-    for agent in [builder.role("You are a pirate."), Agent::builder().role("You are a pirate.")] {
-        let blocks = agent.build().inspect(&key()).await.unwrap().blocks;
+    let folder = ProjectFolder::new(&[("Agent.md", "You are a ship's cook.")]);
+    let pirate = "You are a pirate.";
+    for agent in [folder.builder().role(pirate), Agent::builder().role(pirate)] {
+        let blocks = agent.build().inspect(&chat()).await.unwrap().blocks;
         let role = blocks.iter().find(|block| block.name == "Agent.md").unwrap();
-        assert_eq!(role.text, "You are a pirate.");
+        assert_eq!(role.text, pirate);
     }
 }

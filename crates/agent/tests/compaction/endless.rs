@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ship_agent::{CompactionUndo, Outcome, Rules};
-use ship_store::{About, NewLine, Store};
+use ship_store::{About, NewLine};
 use ship_testkit::chat::first_context;
 use ship_testkit::llm::{Answer, faults};
 

@@ -1,7 +1,7 @@
 //! A chat without tools that was grown before a test begins, on a simulated disk and with a model in the same process.
 
 use ship_agent::Rules;
-use ship_store::{About, NewLine, Store};
+use ship_store::{About, NewLine};
 use ship_testkit::chat::first_context;
 use ship_testkit::scripted_model::{ScriptedModel, text};
 

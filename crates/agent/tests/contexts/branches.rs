@@ -2,7 +2,7 @@
 
 use ship_agent::{ContextOperation, Inbound, OperationOutcome, Outcome, Rules, Stop};
 use ship_message::json::Json;
-use ship_store::{ChatKey, Store};
+use ship_store::ChatKey;
 
 use super::place::{Place, line, words};
 use crate::harness::chat;

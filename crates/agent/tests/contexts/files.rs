@@ -1,10 +1,10 @@
 //! What is written down of contexts, for people and for lists, and what the settings do to it.
 
-use ship_agent::{Agent, ContextOperation, Rules};
+use ship_agent::{ContextOperation, Rules};
 use ship_context::contexts::UtteranceLimits;
 
 use super::place::{Place, calls, line, says};
-use crate::harness::chat;
+use crate::harness::{ProjectFolder, chat};
 
 async fn left_at_dinner(place: &Place) -> String {
     place.minds(|seen| match line(seen.last().unwrap()).contains("[effect") {
@@ -72,18 +72,11 @@ async fn what_fits_nothing_offers_the_newest_five() {
 #[tokio::test]
 async fn switched_off_the_model_knows_nothing_of_contexts() {
     for enabled in [true, false] {
-        let folder = tempfile::tempdir().unwrap();
         let settings = format!(r#"{{"context":{{"contexts":{{"enabled":{enabled}}}}}}}"#);
-        std::fs::write(folder.path().join("ship.json"), settings).unwrap();
-        let agent = Agent::open(folder.path()).unwrap();
-        let inbound = ship_agent::Inbound {
-            key: "k".to_owned(),
-            text: "hello".to_owned(),
-            channel: "terminal".to_owned(),
-            ..ship_agent::Inbound::default()
-        };
-        agent.accept(&chat(), inbound).await.unwrap();
-        let next = agent.inspect(&chat()).await.unwrap();
+        let folder = ProjectFolder::new(&[("ship.json", &settings)]);
+        let test = folder.agent();
+        assert!(test.accept("hello").await);
+        let next = test.agent.inspect(&chat()).await.unwrap();
         let tools: Vec<&str> = next.tools.iter().map(|tool| tool.name.as_str()).collect();
         let blocks: String = next.blocks.iter().map(|block| format!("{block:?}")).collect();
         assert_eq!(blocks.contains("chat_context_new"), enabled, "{blocks}");

@@ -6,7 +6,7 @@ use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, RunEvent};
 use ship_context::contexts::RecallMode;
 use ship_message::Chunk;
 use ship_message::json::Json;
-use ship_store::{ChatKey, FileStore, Store};
+use ship_store::{ChatKey, Store};
 use ship_testkit::sim::SimDisk;
 
 use super::place::{Place, calls, hangs, says};
@@ -90,7 +90,7 @@ async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo()
 }
 
 /// Waits until the newest entry of the ledger asks for an operation, in a thread of its own.
-fn wait_until_asked(store: &Arc<FileStore>) {
+fn wait_until_asked(store: &Arc<dyn Store>) {
     let store = Arc::clone(store);
     let waiting = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -18,6 +18,8 @@ use ship_testkit::sim::SimDisk;
 use super::tools::{Meanwhile, effect};
 use crate::harness::{Setup, TestAgent, chat};
 
+pub(crate) use crate::harness::line;
+
 pub(crate) use ship_testkit::scripted_model::{ScriptedStep, calls_tool as calls, text as says};
 
 /// Begins to answer and never ends.
@@ -202,25 +204,4 @@ impl Place {
 pub(crate) fn words(message: &UiMessage) -> String {
     let text = message.text();
     text.lines().last().unwrap_or_default().to_owned()
-}
-
-/// A message on a line: its words and its calls.
-pub(crate) fn line(message: &UiMessage) -> String {
-    let mut parts = Vec::new();
-    for part in message.parts() {
-        match part {
-            ship_message::UiPart::Text(text) if !text.text().starts_with("Request ID:") => {
-                parts.push(text.text().to_owned());
-            }
-            ship_message::UiPart::Tool(tool) => {
-                let result = match tool.error_text() {
-                    Some(_) => "refused",
-                    None => "done",
-                };
-                parts.push(format!("[{} {result}]", tool.name().unwrap_or_default()));
-            }
-            _ => {}
-        }
-    }
-    format!("{}: {}", message.role().name().unwrap_or("?"), parts.join(" "))
 }

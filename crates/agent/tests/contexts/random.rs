@@ -8,7 +8,7 @@ use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, Stop};
 use ship_context::contexts::{RecallMode, is_reference, switch_of};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{Chat, Derived, Store, View};
+use ship_store::{Chat, Derived, View};
 use ship_testkit::sim::Fault;
 
 use super::place::{Place, ScriptedStep, calls, says, words};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{Agent, ContextOperation, Inbound, OperationOutcome, Tool, ToolFuture};
 use ship_message::json::{Json, Object};
-use ship_store::{FileStore, LedgerSeq, Store};
+use ship_store::{LedgerSeq, Store};
 use tokio::task::JoinHandle;
 
 use crate::harness::chat;
@@ -35,7 +35,7 @@ pub(crate) enum Happens {
 #[derive(Clone, Default)]
 pub(crate) struct Meanwhile {
     pub(crate) agent: Arc<Mutex<Option<Agent>>>,
-    pub(crate) store: Arc<Mutex<Option<Arc<FileStore>>>>,
+    pub(crate) store: Arc<Mutex<Option<Arc<dyn Store>>>>,
     pub(crate) happens: Arc<Mutex<Vec<Happens>>>,
     /// Who waits for what comes of them.
     waiting: Arc<Mutex<Vec<JoinHandle<()>>>>,

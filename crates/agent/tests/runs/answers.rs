@@ -5,7 +5,7 @@ use std::time::Duration;
 use ship_agent::{Outcome, Rules, RunEvent, Stop};
 use ship_message::Chunk;
 
-use crate::harness::{Setup, line, mark};
+use crate::harness::{Setup, mark};
 
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
 
@@ -64,7 +64,7 @@ async fn a_stopped_run_keeps_what_was_said() {
     };
     let (outcome, ()) = tokio::join!(run, stopping);
     assert_eq!(outcome.unwrap(), Some(Outcome::Stopped));
-    let messages = test.messages().await;
-    assert!(line(&messages[1]).contains("[look \"done\"] [effect interrupted, outcome unknown]"));
-    assert_eq!(mark(&messages[1], "interrupted"), Some(&true.into()));
+    let told = "[look \"done\"] [effect interrupted, outcome unknown]";
+    assert!(test.context().await[1].contains(told));
+    assert_eq!(mark(&test.messages().await[1], "interrupted"), Some(&true.into()));
 }

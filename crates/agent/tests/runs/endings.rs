@@ -1,20 +1,15 @@
 //! How an answer can end, and what the person, the log and the ledger learn of it.
 
-use std::sync::Arc;
-
-use ship_agent::{AgentBuilder, Inbound, Outcome, RunEvent, Stop};
+use ship_agent::{Outcome, RunEvent, Stop};
 use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, PartFields, UiPart};
-use ship_project::Project;
-use ship_store::ChatKey;
-use ship_testkit::clock::ManualClock;
 use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::{
     ScriptedEnd, ScriptedModel, ScriptedStep, call, calls, half, said, step, text,
 };
 use ship_testkit::sim::Fault;
 
-use crate::harness::{Setup, TestAgent, line, mark};
+use crate::harness::{ProjectFolder, Setup, TestAgent, chat, inbound, line, mark};
 
 /// Says a text and then ends so.
 fn ends(reason: FinishReason) -> [ScriptedStep; 1] {
@@ -71,7 +66,7 @@ async fn calls_that_came_before_the_answer_was_cut_are_made_and_the_run_goes_on(
     let test = Setup::scripted(&[cut, text("There.")]).agent();
     assert_eq!(test.say("hi").await, Some(Outcome::Done));
     let messages = test.messages().await;
-    assert_eq!(line(&messages[1]), "assistant: [look \"done\"] There.");
+    assert_eq!(test.context().await[1], "assistant: [look \"done\"] There.");
     assert_eq!(mark(&messages[1], "finishReason"), None);
 }
 
@@ -206,26 +201,23 @@ const SECRET: &str = "sk-planted-0123456789";
 
 #[tokio::test]
 async fn a_secret_in_a_provider_s_error_is_seen_nowhere() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join(".env"), format!("OPENAI_API_KEY={SECRET}\n")).unwrap();
-    std::fs::write(folder.path().join("ship.json"), r#"{"llm":{"provider":"offline"}}"#).unwrap();
-    let project = Project::load(folder.path(), []).unwrap();
-    let agent = AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap();
+    let folder = ProjectFolder::new(&[
+        (".env", &format!("OPENAI_API_KEY={SECRET}\n")),
+        ("ship.json", r#"{"llm":{"provider":"offline"}}"#),
+    ]);
     let fails = step(&[], ScriptedEnd::Fails("401 for the key sk-planted-0123456789"));
-    let agent = agent.provider(ScriptedModel::of_steps(vec![fails])).build();
-    let chat: ChatKey = "terminal:main".parse().unwrap();
-    let mut events = agent.listen(&chat);
-
-    let inbound = Inbound { key: "1".to_owned(), text: "hi".to_owned(), ..Inbound::default() };
-    agent.accept(&chat, inbound).await.unwrap();
-    let sentence = failure(agent.run(&chat, &Stop::default()).await.unwrap());
+    // Its log is the project's.
+    let agent = folder.builder().provider(ScriptedModel::of_steps(vec![fails])).build();
+    let mut events = agent.listen(&chat());
+    agent.accept(&chat(), inbound("hi")).await.unwrap();
+    let sentence = failure(agent.run(&chat(), &Stop::default()).await.unwrap());
 
     assert!(sentence.contains("401 for the key ****"), "{sentence}");
     while let Some(event) = events.try_next() {
         assert!(!format!("{event:?}").contains(SECRET), "{event:?}");
     }
     let mut seen = 0;
-    for file in files(&folder.path().join(".ship")) {
+    for file in files(&folder.root().join(".ship")) {
         let content = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
         assert!(!content.contains(SECRET), "{} holds the secret", file.display());
         seen += usize::from(content.contains("401 for the key ****"));
