@@ -3,7 +3,9 @@
 //! It is a module of the tests and not of the testkit: with the agent below it, the testkit would be built anew with
 //! each change of the agent.
 
+mod conversation;
 mod counting;
+mod fixed_project;
 mod kept_log;
 mod lines;
 mod project_folder;
@@ -23,7 +25,9 @@ use ship_testkit::clock::ManualClock;
 use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep};
 use ship_testkit::sim::SimDisk;
 
+pub(crate) use conversation::ConversationAgent;
 use counting::counting;
+pub(crate) use fixed_project::FixedProject;
 pub(crate) use kept_log::KeptLog;
 pub(crate) use lines::{line, line_with_outputs};
 pub(crate) use project_folder::{ProjectFolder, write};

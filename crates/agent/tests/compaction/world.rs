@@ -6,17 +6,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ship_agent::{
-    AgentBuilder, Inbound, Outcome, ProjectSource, Rules, RunLog, Tool, built_in_tools,
-};
+use ship_agent::{AgentBuilder, Inbound, Outcome, Rules, RunLog, Tool, built_in_tools};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
-use ship_project::{Skill, SystemTexts};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
-use ship_store::{ChatKey, ContextBody, FileStore, StoreOptions, View};
+use ship_store::{ContextBody, FileStore, StoreOptions, View};
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
 
-use crate::harness::{KeptLog, Setup, TestAgent, chat};
+use crate::harness::{FixedProject, KeptLog, Setup, TestAgent, chat};
 
 /// What a good summary looks like.
 pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
@@ -83,7 +80,7 @@ impl World {
 
     /// The same chat and provider, with an `Agent.md`.
     pub(crate) fn with_role(self, window: Option<u64>, role: String) -> Self {
-        let project = Arc::new(Role(role));
+        let project = Arc::new(FixedProject { role: Some(role), ..FixedProject::default() });
         self.again(window, Rules::default(), |builder| builder.project_source(project))
     }
 
@@ -203,23 +200,6 @@ fn agent(
             .log(Arc::clone(log) as Arc<dyn RunLog>);
         add(built_in_tools().into_iter().fold(agent, AgentBuilder::tool))
     })
-}
-
-/// A project with nothing but an `Agent.md`.
-struct Role(String);
-
-impl ProjectSource for Role {
-    fn project_root(&self) -> String {
-        "/project".to_owned()
-    }
-
-    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
-        SystemTexts { role: Some(self.0.clone()), ..SystemTexts::default() }
-    }
-
-    fn skills(&self) -> Vec<Skill> {
-        Vec::new()
-    }
 }
 
 /// A message as it is stored.
