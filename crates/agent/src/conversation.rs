@@ -60,6 +60,7 @@ impl Agent {
         let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.engine.clock));
         let left = current.leave(&path).await;
         let loaded = blocking(move || Conversation::load(path, clock)).await;
+        // A run that still answers keeps the conversation alive, and the agent stays in it.
         if let (Err(_), Some(talk)) = (&loaded, left.upgrade()) {
             *current = CurrentConversation::In(talk);
         }
@@ -69,8 +70,8 @@ impl Agent {
         Ok(repair)
     }
 
-    /// Continues the conversation in a file, or begins it if there is no such file. Returns the repair, as
-    /// [`Agent::load_conversation`] does.
+    /// Continues the conversation in a file, or begins it if there is no such file. Returns the repair of the file,
+    /// as [`Agent::load_conversation`] does.
     ///
     /// # Errors
     /// Fails like [`Agent::load_conversation`] and [`Agent::new_conversation`].

@@ -32,8 +32,8 @@
 //! # Chats and conversations
 //!
 //! Use **chats** for a server, a bot or a command: one agent serves any number of them, several processes may share
-//! them, a killed run continues, and a chat has contexts to leave and to come back to. A store keeps them:
-//! [`AgentBuilder::store`].
+//! them, a killed run continues, and a chat has contexts to leave and to come back to. The store of the agent keeps
+//! them, which [`AgentBuilder::store`] sets.
 //!
 //! Use a **conversation** for one task in one file that other programs read: a batch job, an evaluation, an export. An
 //! agent is in one conversation at a time. A run that is killed does not continue there, and there are no contexts.

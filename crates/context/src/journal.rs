@@ -192,6 +192,7 @@ impl Journal {
                 break;
             }
             let worked = object.get(WORKED).and_then(Json::as_u64).unwrap_or_default();
+            // A line without the time, as older programs wrote it, does not set it back.
             journal.worked_ms = journal.worked_ms.max(worked);
         }
         Some(journal)

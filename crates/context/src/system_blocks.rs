@@ -143,6 +143,7 @@ fn runtime_text(sources: &BlockSources) -> String {
         ("Request ID", &sources.request_id),
     ] {
         if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{name}: {value}");
         }
     }

@@ -308,6 +308,7 @@ impl Provider for HttpProvider {
             }
             // A single file that the model refuses would stop the chat for good.
             let without_files = || Recipe { files: SendFiles::No, ..self.recipe() };
+            // The recipe may have changed since the first body, so that one is no measure.
             let with_files = self.recipe().body(request)?;
             let Some(plain) = compile_without_refused(&without_files(), request, &with_files)?
             else {

@@ -5,10 +5,10 @@
 //! shorter conversation; shortening it for another reason would lose something for nothing. So the rules are
 //! applied in this order:
 //!
-//! 1. a code that means nothing else, wherever it stands (`words::CODES`);
+//! 1. a code that means nothing else, wherever it stands (`phrases::CODES`);
 //! 2. the status: an error of any other kind is none of ours;
-//! 3. what speaks against it (`words::OTHER`): limits of rate, money and policy;
-//! 4. the sentences that providers are known to use (`words::SENTENCES`);
+//! 3. what speaks against it (`phrases::OTHER`): limits of rate, money and policy;
+//! 4. the sentences that providers are known to use (`phrases::SENTENCES`);
 //! 5. a few words that hardly mean anything else, unless they are said about something small;
 //! 6. and nothing at all, which one provider says.
 //!

@@ -68,6 +68,7 @@ pub(crate) async fn sealed_by(
     let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
         return Ok(None);
     };
+    // Mostly no log was sealed since, and then none has to be read.
     if view.head.generation.get() == generation + 1 {
         return Ok(view.head.sealed.clone());
     }

@@ -24,6 +24,7 @@ pub(crate) fn head_after_events(view: &View) -> Head {
             RENAMED => {
                 head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned)
             }
+            // After a compaction the event that made the checkpoint is gone, so this one gives the places.
             CHECKPOINT if event.data.get(AT).is_some() => {
                 let Some(name) = event.data.get("name").and_then(Json::as_str) else { continue };
                 let is_removed = event.data.get("removed").is_some();

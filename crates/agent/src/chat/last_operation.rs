@@ -66,6 +66,7 @@ pub(crate) fn last_operation(view: &View) -> LastOperation {
             return LastOperation::Switch;
         }
         match (operation_in_line(view, line), carried) {
+            // The compaction kept this reference, which was shown before the operation that the head carries.
             (Some(LastOperation::Shown { id }), Some(carried)) if is_older(carried, &id) => {}
             (Some(found), _) => return found,
             (None, _) => {}

@@ -21,6 +21,7 @@ pub(crate) struct LogSize {
 impl LogSize {
     pub(crate) fn of(view: &View) -> Self {
         let first = view.lines.first().map_or(view.position.seq, |line| line.seq);
+        // Both ends count, and the head is not among the lines of a view.
         let lines = view.position.seq.get().saturating_sub(first.get()) + 2;
         Self { lines, bytes: view.lines.iter().map(|line| line_bytes(line)).sum() }
     }
@@ -47,6 +48,7 @@ impl LogSize {
 const LINE_BYTES: u64 = 64;
 /// The length above which a text is stored as a blob, and its line has a preview.
 const BLOB_BYTES_MIN: usize = 32 * 1024;
+// The store keeps 512 bytes of each end of the text, and a line between them.
 const PREVIEW_BYTES: usize = 1_200;
 
 fn line_bytes(line: &ContextLine) -> u64 {

@@ -65,6 +65,7 @@ pub(super) async fn plan(
         return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
     };
     let carried = CompactionState::read(&view);
+    // The counts of earlier calls only make the estimate better.
     if let Err(error) = agent.remember_counts(&*work.locked.chat, &carried.tokens).await {
         log_not_recorded(work, &error);
     }
@@ -81,6 +82,7 @@ pub(super) async fn plan(
         Ok(goal) => goal,
         Err(too_big) => return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big))),
     };
+    // A request shows the messages of the context first, and then the run's own.
     let so_far = request.shown.get(said.len());
     let needs_room = *why != CompactionReason::Trigger || load.total() > goal.trigger;
     let goal = match so_far.filter(|_| needs_room) {
@@ -95,6 +97,7 @@ pub(super) async fn plan(
             }
             match CompactionGoal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
+                // Not even the last step fits beside the open request.
                 Err(_) if may_settle => return Ok(PlanResult::Settle(so_far.parts().len())),
                 Err(too_big) => {
                     return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big)));

@@ -78,6 +78,7 @@ impl<'a> ContextArchive<'a> {
         loop {
             let page = chat.log().sealed_logs(before.clone(), PAGE).await?;
             for log in &page {
+                // Compactions carry the departure on, so it belongs to a log only if the generation is its own.
                 let departure = Departure::read(&after)
                     .filter(|departure| departure.generation == after.generation);
                 if seen.insert(log.head.context.clone())

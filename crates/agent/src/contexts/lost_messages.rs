@@ -157,6 +157,7 @@ impl OperationInProgress<'_> {
         view: &View,
     ) -> Result<Vec<LostMessage>, RunError> {
         let mut found: Vec<Option<UiMessage>> = vec![None; lost.len()];
+        // A message that moves along, or that the log still has, does not come back a second time.
         let mut ids: HashSet<String> = self.moving.current.iter().cloned().collect();
         ids.extend(view.messages().filter_map(UiMessage::id).map(str::to_owned));
         let mut after = None;

@@ -28,8 +28,8 @@ impl From<OperationOutcome> for Operated {
     }
 }
 
-/// Performs an operation on the live log, which has this view. The caller holds the lane, and no run writes to the log
-/// meanwhile.
+/// Performs an operation on the live log, which has this view. The caller holds the lane, and no run writes to the
+/// log in the meantime.
 pub(crate) async fn operate(
     locked: &LockedChat,
     view: &View,

@@ -76,6 +76,7 @@ pub(super) async fn append_reference(
     let messages = view_messages(shown.view);
     let is_there = match shown.run_id {
         Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
+        // A person may ask for the same context again later, but directly after it, it would only repeat.
         None => messages.last().is_some_and(|last| is_reference_to(last, snapshot.context(), mode)),
     };
     if is_there {

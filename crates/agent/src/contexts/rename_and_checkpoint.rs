@@ -33,6 +33,7 @@ impl OperationInProgress<'_> {
         if name.is_empty() || name.chars().any(char::is_control) {
             return Ok(OperationOutcome::refused("A checkpoint needs a name, on one line."));
         }
+        // A command line would take such a name for a flag.
         if name.starts_with('-') {
             return Ok(OperationOutcome::refused(
                 "A checkpoint's name does not begin with a dash.",

@@ -159,6 +159,7 @@ impl OperationInProgress<'_> {
     async fn left_origin(&self) -> Found<TargetOrigin> {
         let nothing = || OperationRefusal::new("There is nothing to undo.");
         let head = &self.view.head;
+        // The rotations since the operation have noted the log that it left; directly after it, the head names it.
         let left = head.carry.published_by().map(|by| by.left.or_else(|| head.sealed.clone()));
         let Some(log) = left.flatten() else { return Ok(Err(nothing())) };
         let view = self.locked.chat.log().sealed_view(&log).await?;

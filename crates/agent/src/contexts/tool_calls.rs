@@ -132,6 +132,7 @@ impl ContextToolCall<'_> {
     }
 
     async fn load(&self, input: LoadContext) -> Answered {
+        // Of both, the id is the exact one.
         let Some(which) = input.context_id.or(input.query) else {
             return Ok(Err("the input needs `query` or `contextId`".to_owned()));
         };

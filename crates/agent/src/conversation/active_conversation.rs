@@ -34,6 +34,7 @@ impl ActiveConversation {
             tools,
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             message_ids: Arc::new(kept.clone()),
+            // All conversations have the same chat key, so the last request of another one must not be found.
             request_cache: Arc::default(),
             ..agent.clone()
         };

@@ -35,7 +35,7 @@ impl Engine {
     }
 }
 
-/// The budget of a model without any known limit.
+/// The budget of a model without any known limit: a quarter of the range, so that sums with it do not overflow.
 pub(crate) const UNLIMITED: u64 = u64::MAX / 4;
 
 /// The condition for an automatic compaction.

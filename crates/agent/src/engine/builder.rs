@@ -87,8 +87,7 @@ impl AgentBuilder {
         Self { has_built_in_tools: false, ..self }
     }
 
-    /// Sets the role of the agent, the instructions that `Agent.md` has in a project. It takes the place of the
-    /// project's role.
+    /// Sets the role of the agent: the instructions that a project has in `Agent.md`. It replaces the project's.
     ///
     /// ```
     /// use ship_agent::Agent;
@@ -144,6 +143,7 @@ impl AgentBuilder {
                 tools.extend(context_tools());
             }
         }
+        // Last, because the later of two tools with one name stays in the map.
         tools.extend(self.tools);
         Agent::from_engine(Engine {
             store: self.store.unwrap_or_else(in_memory),

@@ -16,8 +16,8 @@ impl Agent {
     /// Opens the agent of the project in a folder, as its `ship.json` and `.env` say; without either, everything
     /// has its default.
     ///
-    /// The process's own environment is not read: to have it count, hand it to [`Project::load`] and the project to
-    /// [`AgentBuilder::from_project`].
+    /// The process's own environment is not read. If it should count, hand it to [`Project::load`], and give the
+    /// project to [`AgentBuilder::from_project`].
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

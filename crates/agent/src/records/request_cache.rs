@@ -47,6 +47,7 @@ impl RequestCache {
     pub(crate) fn mark_stored(&self, sha256: &str) {
         let mut kept = self.stored_texts.lock();
         if kept.len() >= TEXTS_MAX {
+            // This costs no more than storing some texts again.
             kept.clear();
         }
         kept.insert(sha256.to_owned());

@@ -123,8 +123,7 @@ impl OutgoingRequest<'_> {
         self.shared_prefix(before, self.tokens_of(common), Some(difference))
     }
 
-    /// Describes how the log of the request before was replaced, if it is so long that nobody would read it again for
-    /// a comparison.
+    /// Describes how the log of the request before was replaced, if it is too long to be read again for a comparison.
     async fn replaced_long_log(
         &self,
         chat: &dyn Chat,

@@ -96,6 +96,7 @@ impl IntervalSum {
     fn add_interval(&mut self, now: Instant) -> Duration {
         let interval = now.saturating_duration_since(self.last);
         self.last = now;
+        // Until it was stopped, the process may have worked for one interval.
         self.worked += if interval > INTERVAL_MAX { LOOK_EVERY } else { interval };
         self.worked
     }

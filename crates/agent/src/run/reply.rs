@@ -117,6 +117,7 @@ async fn find_earlier(
 fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
     view.lines.iter().position(|line| {
         let Some(message) = line.message() else { return false };
+        // A copied line may lack its ledger position; then the request alone decides.
         line.inbox.is_none_or(|seq| seq == to.seq)
             && message.role() == Role::User
             && Metadata::of(message).request_id() == Some(&to.request_id)
@@ -128,8 +129,8 @@ fn answer_after(view: &View, at: usize) -> Option<UiMessage> {
     messages.find(|message| is_answer(message)).cloned()
 }
 
-/// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled or
-/// left behind.
+/// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled
+/// or that it left behind.
 fn is_answer(message: &UiMessage) -> bool {
     let metadata = Metadata::of(message);
     message.role() == Role::Assistant

@@ -68,8 +68,7 @@ impl Agent {
         self.reply_to(chat, &accepted, stop).await
     }
 
-    /// Sends a message and returns a stream of events: the chunks of the answer as they arrive, and at the end the
-    /// reply itself.
+    /// Sends a message and returns a stream of events: the chunks of the answer as they arrive, and the reply last.
     ///
     /// The message is sent and answered whether the stream is read or not; dropping the stream stops nothing.
     ///
@@ -95,6 +94,7 @@ impl Agent {
     /// Panics outside a Tokio runtime.
     pub fn stream(&self, chat: &ChatKey, message: impl Into<Inbound>) -> ReplyStream {
         let (agent, chat, message) = (self.clone(), chat.clone(), message.into());
+        // The listener is there before the task begins, so that it misses no event.
         let events = agent.listen(&chat);
         let stop = Stop::default();
         let stopped = stop.clone();
@@ -212,6 +212,7 @@ impl Stream for ReplyStream {
             self.sending = None;
             self.last = Some(reply);
         }
+        // The task may have sent events between the look above and its end.
         if let Some(event) = self.events.try_next() {
             return Poll::Ready(Some(Ok(event)));
         }

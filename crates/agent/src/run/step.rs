@@ -61,6 +61,7 @@ async fn run_steps(
             break Outcome::Failed(sentence.to_owned());
         }
         if next == NextAction::Ask
+            // Before the first step, the holder of the lane has just performed them.
             && steps > 0
             && do_queued_operations(work, &mut progress).await? == BoundaryOutcome::Stops
         {

@@ -26,6 +26,7 @@ impl ToolHost for CallHost {
 
     fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
+            // The state stays locked, so that two calls at once cannot both deliver the same text.
             let mut log = self.work.state.lock().await;
             deliver_call(&self.work, &mut log.delivered_calls, call_id, sending).await
         })

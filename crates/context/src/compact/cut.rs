@@ -23,6 +23,7 @@ pub fn cut(messages: &[WeighedMessage<'_>], keep_last: usize, room: u64) -> Cut 
     for (at, message) in messages.iter().enumerate().rev() {
         if message.is_open {
             keeps[at] = true;
+            // The open request counts among the newest messages.
             wanted = wanted.saturating_sub(1);
             continue;
         }

@@ -83,6 +83,7 @@ fn summary_lines(summary: &str) -> Vec<ExtractLine> {
 fn tokens_up_to(lines: &[ExtractLine], enough: u64, count: &dyn Fn(&str) -> u64) -> u64 {
     let mut tokens = 0;
     for line in lines {
+        // One more for the line break.
         tokens += count(&line.text) + 1;
         if tokens > enough {
             return enough;

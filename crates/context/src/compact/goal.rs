@@ -16,6 +16,7 @@ pub struct TokenLimits {
 impl TokenLimits {
     /// Returns the size of the largest request that the model takes with room for an answer.
     pub fn largest_request(&self) -> Option<u64> {
+        // At most a quarter, as in `input_budget`.
         self.window.map(|window| window - self.answer.min(window / 4))
     }
 }
@@ -74,6 +75,7 @@ impl CompactionGoal {
         // If the floor left almost nothing of the budget, every turn would be compacted.
         let floor_fills_budget = floor + budget.tokens / LEFT_MIN >= budget.tokens;
         let trigger = if floor_fills_budget { floor + budget.tokens } else { budget.tokens };
+        // A guessed window may be smaller than the floor.
         let trigger = largest_request
             .map_or(trigger, |largest_request| trigger.min(largest_request))
             .max(floor);

@@ -19,6 +19,7 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
     let mut rest = text;
     // Most text is ordinary words, so the search goes from sign to sign and looks at nothing between.
     while let Some(sign) = rest.bytes().position(is_sign) {
+        // The character before the identifier may have several bytes.
         let start =
             rest[..sign].rfind(|c| !is_part(c)).map_or(0, |at| rest.ceil_char_boundary(at + 1));
         let mut words = words(&rest[start..]);
@@ -62,6 +63,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn is_identifier(word: &str) -> bool {
     // Most words are nothing but letters, and those are none.
     let is_plain = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // A longer word is data, such as base64, and not a name that is looked up.
     if is_plain || word.len() < 3 || word.len() > 200 {
         return false;
     }

@@ -111,6 +111,7 @@ pub fn prunable_outputs(
                 .0
                 .get(id)
                 .is_some_and(|calls| calls.iter().any(|c| c == tool.call_id()));
+            // The event could not name an output of a message without an id.
             if (is_superseded || at < protected) && is_prunable(tool) && !is_known && !id.is_empty()
             {
                 pruned.0.entry(id.to_owned()).or_default().push(tool.call_id().to_owned());

@@ -64,6 +64,7 @@ pub fn usable_summary(text: &str, finish_reason: FinishReason) -> Result<&str, S
         FinishReason::Length => {
             let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
             let (whole, _) = text.trim_end().rsplit_once('\n').ok_or(SummaryRejection::CutOff)?;
+            // Directly after the last heading, all of its items are missing.
             let is_whole = HEADINGS.iter().all(has) && !text.trim_end().ends_with(HEADINGS[3]);
             if is_whole { Ok(whole) } else { Err(SummaryRejection::CutOff) }
         }
@@ -148,6 +149,7 @@ impl Summary {
     ) -> Self {
         let mut all: Vec<String> = Vec::new();
         let earlier = previous.into_iter().flat_map(identifiers);
+        // The newest come first, because the list has a limit.
         for identifier in source.rev().flat_map(|text| identifiers(&text)).chain(earlier) {
             if !prose.contains(&identifier) && !all.contains(&identifier) {
                 all.push(identifier);

@@ -100,6 +100,7 @@ pub fn transcript_chunks(
         for (piece, tokens) in split_piece(piece, tokens_max, count).into_iter().rev() {
             let is_last = chunks.len() >= texts_max;
             match chunks.last_mut() {
+                // Less and not equal, because the blank line between two pieces takes a token.
                 Some(chunk) if chunk.tokens + tokens < tokens_max => {
                     chunk.pieces.push(piece);
                     chunk.tokens += tokens + 1;

@@ -133,6 +133,7 @@ impl VisibleEntries {
                 Role::Assistant => Speaker::Assistant,
                 Role::System | Role::Unknown => continue,
             };
+            // An answer has no ledger position in the log, but the same request id as its entry.
             if let Some(request) = Metadata::of(message).request_id() {
                 in_view.requests.insert((role, request.to_owned()));
             }

@@ -83,6 +83,7 @@ impl Index {
         let items = object.get("items").filter(|_| known)?.as_array()?;
         let items = items.iter().map(IndexItem::from_json).collect::<Option<Vec<_>>>()?;
         let mut seen = HashSet::new();
+        // The context that was left last stands first, so the first of two items is the newer one.
         let is_first = |item: &IndexItem| seen.insert(item.context.clone());
         Some(Self { items: items.into_iter().filter(is_first).collect() })
     }

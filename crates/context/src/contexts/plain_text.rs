@@ -27,6 +27,7 @@ const LINE_CHARS_MAX: usize = 1_000;
 /// Returns the beginning of a line without its Markdown.
 pub(super) fn without_marks(line: &str) -> String {
     let mut plain = one_line(&line.chars().take(LINE_CHARS_MAX).collect::<String>());
+    // Marks stand inside one another, as in `> - **word**`.
     loop {
         let stripped = without_inline_marks(without_leading_mark(&plain));
         if stripped == plain {
@@ -85,6 +86,7 @@ fn without_leading_mark(line: &str) -> &str {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let numbered = line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") "));
     match numbered {
+        // A longer number, such as a year, is no mark of a list.
         Some(rest) if (1..=3).contains(&digits) => rest,
         _ => line,
     }
@@ -92,7 +94,8 @@ fn without_leading_mark(line: &str) -> &str {
 
 /// Returns the beginning of a text on one line, of at most so many characters, with a mark if it is cut.
 pub(super) fn preview(text: &str, chars_max: usize) -> String {
-    // Only this part is read, because a text may have megabytes.
+    // Only this part is read, because a text may have megabytes. It is four times as long as the preview, because
+    // white space is joined and hidden characters are left out.
     let window: String = text.chars().take(chars_max.saturating_mul(4)).collect();
     let line = one_line(&window);
     let whole = window.len() == text.len() && line.chars().count() <= chars_max;

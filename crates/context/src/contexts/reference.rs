@@ -11,7 +11,7 @@ use super::frame::{
 use super::snapshot::Snapshot;
 use super::utterance::{Utterance, UtteranceLimits, newest_within};
 
-/// How deep somebody looks into an archived context.
+/// How much of an archived context is recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RecallMode {

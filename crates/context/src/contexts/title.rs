@@ -49,7 +49,7 @@ pub fn title_of_utterances(utterances: &[Utterance], created_at: Timestamp) -> S
     make_title(utterances.iter(), created_at)
 }
 
-/// Makes a title from messages; `None` if nobody said anything. Only as many are read as it takes.
+/// Makes a title from messages; `None` if none of them has text. Only as many are read as it takes.
 pub fn title_of_messages<M: Borrow<UiMessage>>(
     messages: &[M],
     created_at: Timestamp,

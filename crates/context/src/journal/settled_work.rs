@@ -66,6 +66,7 @@ impl SettledWork {
             sends: self.sends + parts.iter().filter(is_sent).count() as u64,
             text: join_texts(&self.text, &text),
             switches: self.switches,
+            // The run has one time through all of its messages, so this is not a sum.
             worked_ms,
         }
     }
@@ -109,6 +110,7 @@ impl Journal {
             parts: parts[count..].iter().cloned().map(UiPart::into_json).collect(),
             ..self.start.clone()
         };
+        // The calls in the settled parts have ended.
         let begun = self.begun_calls.iter().filter_map(|at| at.checked_sub(count)).collect();
         Self { begun_calls: begun, finish_reason: self.finish_reason, ..Self::begin(start) }
     }

@@ -43,6 +43,7 @@ const NAMES: [(&str, Family); 24] = [
     ("glm", Family::Glm4),
     ("minimax", Family::MiniMax),
     ("llama", Family::Llama),
+    // Mistral, Codestral and Magistral have the one in their names, Mixtral and Voxtral the other.
     ("stral", Family::Mistral),
     ("xtral", Family::Mistral),
     ("gpt-4o", Family::OpenAi),

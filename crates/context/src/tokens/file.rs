@@ -117,6 +117,7 @@ fn pixels(data: &DataUrl<'_>) -> Option<Pixels> {
         return None;
     }
     let chars = data.payload.len().min(HEADER_CHARS);
+    // Base64 is decoded in groups of four characters.
     let head = DataUrl { payload: data.payload.get(..chars - chars % 4)?, ..*data };
     let size = imagesize::blob_size(&head.bytes()?).ok()?;
     let has_pixels = size.width > 0 && size.height > 0;

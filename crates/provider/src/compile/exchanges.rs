@@ -117,6 +117,7 @@ impl<'a> Exchanges<'a, '_> {
         let mut answers = ModelParts::new();
         for part in all {
             let part = match part {
+                // Its result follows in the same message, and is described instead.
                 ModelPart::ToolCall(call) if is_true(call.provider_executed()) => None,
                 ModelPart::ToolCall(call) => {
                     let (call, result) = self.pair_call(&call, &mut results);

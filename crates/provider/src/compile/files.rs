@@ -95,6 +95,7 @@ pub(super) fn replace_files(messages: &mut [ModelMessage<'_>], target: &CompileT
 /// Whether a provider fetches from an address: it must be complete, and Anthropic requires https.
 fn is_fetched(url: &str, format: Format) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
+    // A host without a dot is one of a local network.
     let has_host = url.host_str().is_some_and(|host| host.contains('.'));
     has_host && (url.scheme() == "https" || format == Format::OpenAi && url.scheme() == "http")
 }

@@ -28,6 +28,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 pub(super) fn text_part(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
     let words = part.text();
     let words = words.as_ref().and_then(ModelValue::as_str).filter(|words| !is_blank(words))?;
+    // Mostly there are no options to leave out, and then nothing is copied.
     if part.provider_options().is_none() {
         return Some(ModelPart::Text(part));
     }

@@ -122,6 +122,7 @@ impl ProviderErrorText {
         let code = error.get("code").and_then(Json::as_u64);
         let status = code.and_then(|code| u16::try_from(code).ok());
         Self {
+            // Any other number is a code of the host's own.
             status: status.filter(|status| (400..600).contains(status)),
             marks: marks.into_iter().flatten().map(str::to_ascii_lowercase).collect(),
             param: text("param").unwrap_or_default().to_owned(),
@@ -146,6 +147,7 @@ impl ProviderErrorText {
             Some(401 | 403) => Verdict::Key,
             Some(402) => Verdict::Quota,
             Some(404) => Verdict::Model,
+            // The clients of OpenAI and Anthropic try again at the same statuses.
             Some(408 | 409 | 429 | 500..) => Verdict::Passing,
             Some(300..=399) => Verdict::Elsewhere,
             Some(_) => Verdict::Refused,

@@ -48,6 +48,7 @@ impl Api {
         let base = url.path().trim_end_matches('/');
         let path = match self {
             Self::OpenAi => format!("{base}/chat/completions"),
+            // People give the address with or without its version.
             Self::Anthropic if base.ends_with("/v1") => format!("{base}/messages"),
             Self::Anthropic => format!("{base}/v1/messages"),
         };

@@ -36,6 +36,7 @@ impl OpenAiReader {
     fn read_chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
         let choice = json.get("choices").and_then(Json::as_array).and_then(first_choice);
         let groq = json.get("x_groq").and_then(|groq| groq.get("usage"));
+        // Groq has the counts in a field of its own, and some hosts have them in the choice.
         let usages = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
         if let Some(usage) = usages.into_iter().flatten().find_map(usage) {
             self.draft.usage = Some(usage);
@@ -189,6 +190,7 @@ fn usage(json: &Json) -> Option<Usage> {
     let details = json.get("prompt_tokens_details");
     let cached = details
         .and_then(|details| details.get("cached_tokens")?.as_u64())
+        // DeepSeek's name for the same.
         .or_else(|| count("prompt_cache_hit_tokens"))
         .unwrap_or_default();
     input.or(output)?;

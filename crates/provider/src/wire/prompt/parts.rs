@@ -123,6 +123,7 @@ fn assistant_part<'m>(
         ModelPart::Text(part) => {
             let (text, options) =
                 (text(part.text()), ProviderOptions::new(part.provider_options()));
+            // The SDK keeps an empty text that has options.
             let says_something = !text.is_empty() || options.is_some();
             says_something.then_some(AssistantPart::Text { text, options })
         }
@@ -131,6 +132,7 @@ fn assistant_part<'m>(
             Some(AssistantPart::Reasoning { text: text(part.text()), options })
         }
         ModelPart::File(part) => {
+            // Read for its error alone: a file of the model's own is not sent back.
             file_content::read(&text(part.data()))?;
             Some(AssistantPart::File { options: ProviderOptions::new(part.provider_options()) })
         }

@@ -139,6 +139,7 @@ fn outputs(value: &Json, kind: &str) -> Option<Json> {
 
 /// Writes a failure, in the words of the tool that failed.
 fn failure_block(result: &PromptToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
+    // The SDK fails here too: in JavaScript, null has no fields to read.
     if value.is_some_and(Json::is_null) {
         return Err(WireError::NullFailure);
     }

@@ -51,6 +51,7 @@ fn merge(below: &Json, over: &Json, depth: usize) -> Json {
     if depth == MERGE_DEPTH_MAX {
         return over.clone();
     }
+    // The SDK skips these keys, which would change the prototype of a JavaScript object.
     let is_mergeable = |key: &str| !matches!(key, "__proto__" | "constructor" | "prototype");
     let mut result = Object::with_capacity(below.len() + fields.len());
     for (key, value) in below.iter() {
