@@ -110,12 +110,13 @@ impl Inbound {
     }
 }
 
-/// Returns the message that a ledger entry becomes in the context.
-pub(crate) fn promoted_message(entry: &LedgerEntry, id: String) -> UiMessage {
+/// Returns the message that a ledger entry becomes in the context. `note` is what the model must know with it.
+pub(crate) fn promoted_message(entry: &LedgerEntry, id: String, note: Option<&str>) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
     let mut metadata = NewMetadata::of_entry(entry);
     metadata.set_source(MessageSource::Ingress);
+    metadata.set_note_to_model(note);
     metadata.write_to(&mut message);
     message
 }

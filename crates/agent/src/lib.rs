@@ -118,7 +118,7 @@ pub use records::{
 };
 pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};
-pub use run::{ReplyStream, STOPPED};
+pub use run::ReplyStream;
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 // Everything that a program needs to use an agent, so that it depends on this crate alone.
 pub use ship_message as message;

@@ -3,7 +3,8 @@
 //! - `agent_runs` accepts messages and takes the lane, `lane_loop` carries out the actions that recovery decides, and
 //!   `repair` sets aside files that a crash left half written.
 //! - `step` asks the model and handles its answer; `next_action` decides what comes next, `run_progress` holds the
-//!   unfinished message, `request_fit` makes the next request fit, and `answer_end` interprets the end of an answer.
+//!   unfinished message, `request_fit` makes the next request fit, `answer_end` interprets the end of an answer,
+//!   and `failure_notice` tells the person why there is none.
 //! - `tool_calls` runs tools, `tool_host` serves their requests to the chat, `chat_send` delivers.
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
@@ -15,6 +16,7 @@ mod agent_runs;
 mod answer_end;
 mod chat_send;
 mod deadline;
+mod failure_notice;
 mod finish;
 mod lane_loop;
 mod lane_watch;
@@ -31,5 +33,4 @@ mod switch_loop;
 mod tool_calls;
 mod tool_host;
 
-pub use finish::STOPPED;
 pub use send::ReplyStream;

@@ -10,6 +10,7 @@ mod killed;
 mod limits;
 mod listeners;
 mod lost;
+mod notices;
 mod parked;
 mod queued;
 mod recorded;

@@ -3,13 +3,13 @@
 //! The log is never changed for a request; a copy is. The author and the time stand before each of the person's
 //! messages, as a part of their own, so that the person's text stays verbatim. An interrupted tool call gets an
 //! error as its result, because no provider takes a call without one. Output that is too long is cut in the middle;
-//! the log keeps all of it.
+//! the log keeps all of it. Notices are for the person and left out; a message of notices alone becomes empty.
 
 use std::borrow::{Borrow, Cow};
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
-use ship_record::Metadata;
+use ship_record::{Metadata, without_notices};
 
 use crate::cut_text::{CutMark, cut_middle};
 
@@ -22,10 +22,11 @@ pub struct ShownLimits {
 
 /// Returns the messages to show: a copy of the view, completed where a model needs it.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
-    view.iter().map(|message| shown_message(message.borrow().clone(), limits)).collect()
+    view.iter().map(|message| shown_message(message.borrow(), limits)).collect()
 }
 
-fn shown_message(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
+fn shown_message(message: &UiMessage, limits: ShownLimits) -> UiMessage {
+    let mut message = without_notices(message).into_owned();
     match message.role() {
         Role::User => {
             if let Some(speaker) = speaker(&message) {
@@ -56,6 +57,7 @@ fn speaker(message: &UiMessage) -> Option<String> {
         metadata.user_id().map(|id| format!("UserId: {id}")),
         metadata.username().map(|name| format!("Username: {name}")),
         metadata.ts().map(|ts| format!("Time: {ts}")),
+        metadata.note_to_model().map(str::to_owned),
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

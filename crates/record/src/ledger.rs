@@ -21,6 +21,9 @@ pub const ANSWER_KEY: &str = "answer:";
 /// answers all messages up to that entry, including those that arrived during the run.
 pub const ANSWERS_TO: &str = "answersTo";
 
+/// The value of `via` in the `meta` of an entry that tells the person about an answer and is no part of it.
+pub const VIA_NOTICE: &str = "notice";
+
 /// An entry to accept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerEntry {
@@ -28,6 +31,13 @@ pub struct LedgerEntry {
     pub key: String,
     /// The fields `v, ts, role, text, chatKey, channel, chatId, userId?, …, meta?`.
     pub entry: Object,
+}
+
+impl LedgerEntry {
+    /// Returns what wrote an outgoing entry, if it is not the answer of a run: a tool, a switch, a notice.
+    pub fn via(&self) -> Option<&str> {
+        self.entry.get("meta")?.get("via")?.as_str()
+    }
 }
 
 /// An entry that is durable in the ledger.

@@ -28,6 +28,7 @@ mod head;
 mod ids;
 mod ledger;
 mod metadata;
+mod notice;
 mod sealed_log;
 mod sealed_name;
 mod storage_problem;
@@ -45,9 +46,10 @@ pub use ids::{
 };
 pub use ledger::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
-    LedgerBody, LedgerEntry, LedgerLine,
+    LedgerBody, LedgerEntry, LedgerLine, VIA_NOTICE,
 };
 pub use metadata::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange};
+pub use notice::{NoticeKind, STOPPED, notices, without_notices};
 pub use sealed_log::{MessagePlace, Purged, SealedLog};
 pub use sealed_name::SealedName;
 pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};

@@ -97,6 +97,7 @@ texts! {
     "error" error set_error "the sentence about the failure that ended the run",
     "contextId" context_id set_context_id "the context that a reference shows",
     "mode" mode set_mode "the mode of a reference",
+    "noteToModel" note_to_model set_note_to_model "what the model must know about its last answer",
     "forMessageId" for_message set_for_message "the message that a reference was fetched for",
 }
 
@@ -140,6 +141,11 @@ impl<'m> Metadata<'m> {
     /// Whether a person stopped the run.
     pub fn is_interrupted(self) -> bool {
         self.0.and_then(|object| object.get("interrupted")?.as_bool()) == Some(true)
+    }
+
+    /// Returns the reason why the answer is incomplete.
+    pub fn finish_reason(self) -> Option<FinishReason> {
+        FinishReason::named(self.0?.str("finishReason")?)
     }
 
     /// Returns the last ledger entry that the run had read when it ended.

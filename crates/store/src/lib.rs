@@ -65,8 +65,9 @@ pub use ship_record::{
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
     DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS,
     LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessageKind, MessagePlace,
-    MessageSource, Metadata, NewLine, NewMessage, NewMetadata, Position, Purged, RepairEffect,
-    SealedLog, SealedName, Seq, SourceRange, StorageProblem, StorageProblemKind, Timestamp, View,
+    MessageSource, Metadata, NewLine, NewMessage, NewMetadata, NoticeKind, Position, Purged,
+    RepairEffect, STOPPED, SealedLog, SealedName, Seq, SourceRange, StorageProblem,
+    StorageProblemKind, Timestamp, VIA_NOTICE, View, notices, without_notices,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -25,7 +25,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "context",
-        "budget open_request recovery shown_messages tokens contexts journal system_blocks \
+        "budget last_answer open_request recovery shown_messages tokens contexts journal system_blocks \
          closed_message compact text_for_user cut_text",
     ),
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json names"),
@@ -40,7 +40,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "clock durability metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
+        "clock durability notice metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
          timestamp explanation",
     ),
     (

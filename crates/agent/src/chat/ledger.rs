@@ -22,16 +22,21 @@ pub(crate) async fn lines_up_to(
     Ok(lines)
 }
 
-/// Returns the messages that ledger lines become in a context, in order, each with its ledger position.
+/// Returns the messages that ledger lines become in a context, in order, each with its ledger position. The
+/// model gets the `note` with the first of them.
 pub(crate) fn promoted_messages<'a>(
     names: &dyn MessageIds,
     head: &Head,
+    note: Option<&str>,
     lines: impl Iterator<Item = &'a LedgerLine>,
 ) -> Vec<NewMessage> {
     let question = |(nth, line): (usize, &LedgerLine)| {
         let LedgerBody::Entry(entry) = &line.body else { return None };
         let id = inbound_id_in(names, head, line.seq, nth);
-        let Json::Object(message) = promoted_message(entry, id).into_json() else { return None };
+        let note = note.filter(|_| nth == 0);
+        let Json::Object(message) = promoted_message(entry, id, note).into_json() else {
+            return None;
+        };
         Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
     };
     lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()

@@ -203,7 +203,8 @@ impl OperationInProgress<'_> {
                 message
             }
             None if is_message(line) => {
-                let promoted = promoted_messages(ids, &view.head, [line].into_iter()).pop()?;
+                let promoted =
+                    promoted_messages(ids, &view.head, None, [line].into_iter()).pop()?;
                 UiMessage::from_object(promoted.message)
             }
             None => return None,

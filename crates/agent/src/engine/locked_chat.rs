@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ship_context::note_about_last_answer;
 use ship_store::{Chat, Lane, LedgerLine, View};
 
 use super::Engine;
@@ -25,7 +26,9 @@ impl LockedChat {
 
     /// Puts new ledger entries into the context, in their order and exactly once.
     pub(crate) async fn promote(&self, view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
-        let questions = promoted_messages(&*self.engine.message_ids, &view.head, lines.iter());
+        let note = note_about_last_answer(view.messages());
+        let ids = &*self.engine.message_ids;
+        let questions = promoted_messages(ids, &view.head, note, lines.iter());
         if questions.is_empty() {
             return Ok(view);
         }

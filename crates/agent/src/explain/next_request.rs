@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
 use ship_context::contexts::place_references;
-use ship_context::{Journal, Recovery, SystemBlock, recover};
+use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
@@ -169,13 +169,15 @@ impl RequestInputs {
         let ChatState { about, view, journal, .. } = state;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
+        let note = view.as_ref().and_then(|view| note_about_last_answer(view.messages()));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
                 let id = match &view {
                     Some(view) => inbound_id_in(&*agent.message_ids, &view.head, line.seq, nth),
                     None => agent.message_ids.inbound_id(line.seq, nth),
                 };
-                Some(Arc::new(promoted_message(entry, id)))
+                let note = note.filter(|_| nth == 0);
+                Some(Arc::new(promoted_message(entry, id, note)))
             }
             LedgerBody::Delivery(_) => None,
         });

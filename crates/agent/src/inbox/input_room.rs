@@ -66,7 +66,7 @@ impl<'a> InputRoom<'a> {
     pub(crate) fn take(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
         let limits = ShownLimits { tool_output_chars: self.agent.rules.tool_output_chars };
-        let shown = shown_to_model(&[promoted_message(entry, String::new())], limits);
+        let shown = shown_to_model(&[promoted_message(entry, String::new(), None)], limits);
         let bytes: usize = shown.iter().map(|message| message.text().len()).sum();
         self.tokens_at_most += bytes as u64 + MARGIN;
         self.uncounted.extend(shown);

@@ -10,7 +10,8 @@ use ship_message::json::Object;
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
     ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextLine, LedgerBody, LedgerEntry, LedgerLine,
-    LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata, ReadError, View,
+    LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata, NoticeKind, ReadError, VIA_NOTICE,
+    View,
 };
 
 use super::input_room::InputRoom;
@@ -155,7 +156,7 @@ fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<N
             let inbox = Some(line.seq).filter(|_| Some(line.seq) > view.inbox);
             Some(NewMessage { message, rev: 0, inbox })
         }
-        _ => promoted_messages(&*agent.message_ids, &view.head, [line].into_iter()).pop(),
+        _ => promoted_messages(&*agent.message_ids, &view.head, None, [line].into_iter()).pop(),
     };
     // A message whose id already exists would be a conflict and not a repair.
     let known: HashSet<&str> = view.messages().filter_map(UiMessage::id).collect();
@@ -168,6 +169,8 @@ fn answer_from_ledger(entry: &LedgerEntry) -> Option<Object> {
     let text = entry.entry.str("text").unwrap_or_default();
     let part = match text.is_empty() {
         true => UiPart::StepStart(StepStartPart::default()),
+        // The ledger does not tell what it was about; that an answer is missing is always true.
+        false if entry.via() == Some(VIA_NOTICE) => NoticeKind::Failed.part(text),
         false => UiPart::text(text),
     };
     let run = entry.key.strip_prefix(ANSWER_KEY)?;

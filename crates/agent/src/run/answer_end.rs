@@ -4,8 +4,10 @@
 //! answer and in its metadata.
 
 use ship_message::{FinishReason, UiMessage, UiPart};
+use ship_store::NoticeKind;
 
-use super::finish::append_sentence;
+use super::failure_notice::cut_notice;
+use super::finish::append_notice;
 use super::run_progress::RunProgress;
 use crate::chat::last_step;
 use crate::engine::ActiveRun;
@@ -22,11 +24,7 @@ pub(crate) fn outcome_of_answer(work: &ActiveRun, progress: &mut RunProgress) ->
         // Calls that came before the end are whole, and the model continues with their results.
         FinishReason::Length if has_calls(last_step(message)) => return None,
         FinishReason::Length => {
-            let sentence = format!(
-                "(My answer was cut off here: it may have {} tokens (`llm.maxTokens`), or as many as the model's window has room for. Tell me to go on if you want the rest.)",
-                work.locked.engine.rules.max_tokens
-            );
-            append_sentence(progress, work, &sentence);
+            append_notice(progress, work, NoticeKind::Cut, &cut_notice(work));
             Outcome::Done
         }
         FinishReason::ContentFilter => Outcome::Failed(

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ship_context::{JournalLine, SettledWork, close_message, join_texts};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
-use ship_store::{ANSWERS_TO, Lane, MessageKind, MessageSource, Metadata, NewMetadata, Synced};
+use ship_store::{
+    ANSWERS_TO, Lane, MessageKind, MessageSource, Metadata, NewMetadata, NoticeKind, STOPPED,
+    Synced, VIA_NOTICE, notices, without_notices,
+};
 
 use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
@@ -26,7 +29,7 @@ pub(crate) async fn finish(
         Outcome::Done | Outcome::Parked => progress.mark.unwrap_or(FinishReason::Stop),
         Outcome::Stopped => FinishReason::Other,
         Outcome::Failed(sentence) => {
-            append_sentence(&mut progress, work, sentence);
+            append_notice(&mut progress, work, NoticeKind::Failed, sentence);
             work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
             progress.mark.unwrap_or(FinishReason::Error)
         }
@@ -40,7 +43,7 @@ pub(crate) async fn finish(
     }
     if outcome == Outcome::Stopped && message.text().trim().is_empty() {
         // Subscribers are not told: the person who stopped the run knows. A stored message must not be empty.
-        message.parts_mut().push(UiPart::text(STOPPED));
+        message.parts_mut().push(NoticeKind::Stopped.part(STOPPED));
     }
     let mut metadata = answer_metadata(work, &outcome, mark);
     // The message may be delivered by a later process, and more of the ledger may have been read by then.
@@ -82,15 +85,17 @@ pub(crate) async fn end_journal(lane: &dyn Lane) -> Result<(), RunError> {
     Ok(lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 
-/// The text of the message of a run that was stopped before it said anything.
-pub const STOPPED: &str = "(stopped)";
-
-/// Adds a sentence of ours to the message, because the person reads it as the answer.
-pub(crate) fn append_sentence(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) {
-    let chunk = || TextChunk { id: "sentence".to_owned(), provider_metadata: None };
-    progress.push(work, Chunk::TextStart(chunk()));
-    progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
-    progress.push(work, Chunk::TextEnd(chunk()));
+/// Adds a notice to the message: the person reads it with the answer, and the model is never sent it.
+pub(crate) fn append_notice(
+    progress: &mut RunProgress,
+    work: &ActiveRun,
+    kind: NoticeKind,
+    sentence: &str,
+) {
+    let chunk = |metadata| TextChunk { id: "notice".to_owned(), provider_metadata: metadata };
+    progress.push(work, Chunk::TextStart(chunk(Some(kind.provider_metadata()))));
+    progress.push(work, Chunk::TextDelta(chunk(None), sentence.into()));
+    progress.push(work, Chunk::TextEnd(chunk(None)));
 }
 
 pub(crate) fn answer_metadata(
@@ -115,17 +120,49 @@ pub(crate) fn answer_metadata(
     metadata
 }
 
-/// Records the text of the answer in the ledger, from settled messages and the last one. The key of the entry
-/// makes a second attempt harmless.
+/// Records the answer in the ledger. The keys of the entries make a second attempt harmless.
 async fn record_answer(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
-    // The texts of `chat_send` are left out, because each send has its own entry.
-    let text = join_texts(&earlier.text, &message.text());
-    let to = Metadata::of(message).answers_to();
-    let meta = to.map(|to| Object::from([(ANSWERS_TO, to.get())]));
-    work.record_outgoing(answer_key(&work.run_id), &text, meta).await?;
+    for entry in answer_entries(&work.run_id, message, earlier) {
+        work.record_outgoing(entry.key, &entry.text, entry.meta).await?;
+    }
     Ok(())
+}
+
+/// An entry about the answer of a run in the ledger.
+pub(super) struct AnswerEntry {
+    pub(super) key: String,
+    text: String,
+    meta: Option<Object>,
+}
+
+/// Returns the entries about an answer: the text of settled messages and the last one, and the notices as an entry of
+/// their own. The first has the key of the answer; the last shows that all are recorded.
+pub(super) fn answer_entries(
+    run_id: &str,
+    message: &UiMessage,
+    earlier: &SettledWork,
+) -> Vec<AnswerEntry> {
+    // The texts of `chat_send` are left out, because each send has its own entry.
+    let text = join_texts(&earlier.text, &without_notices(message).text());
+    let notice = notices(message).collect::<Vec<_>>().join("\n");
+    let to = Metadata::of(message).answers_to();
+    let mut meta: Object = to.into_iter().map(|to| (ANSWERS_TO, Json::from(to.get()))).collect();
+    let mut entries = Vec::new();
+    if !text.is_empty() || notice.is_empty() {
+        let meta = Some(std::mem::take(&mut meta)).filter(|meta| !meta.is_empty());
+        entries.push(AnswerEntry { key: answer_key(run_id), text, meta });
+    }
+    if !notice.is_empty() {
+        meta.set("via", VIA_NOTICE);
+        let key = match entries.is_empty() {
+            true => answer_key(run_id),
+            false => format!("notice:{run_id}"),
+        };
+        entries.push(AnswerEntry { key, text: notice, meta: Some(meta) });
+    }
+    entries
 }

@@ -11,7 +11,7 @@ use ship_store::{
     Metadata, Rotation, View,
 };
 
-use super::finish::{self, finish};
+use super::finish::{self, answer_entries, finish};
 use super::run_progress::RunProgress;
 use super::switch_context::{ends_run, make_switch, operate_during_run};
 use crate::chat::{Activation, LEDGER_PAGE, lines_up_to, message_lines};
@@ -80,8 +80,8 @@ impl LaneLoop {
         let is_first_look = holds_metadata && !self.is_checked.swap(true, Ordering::Relaxed);
         let looked_up = if is_first_look { last.as_ref() } else { open.as_ref() };
         // The answer mostly stands right behind the cursor, and then no other line of the ledger is read for it.
-        let delivered = looked_up.is_some_and(|start| has_answer_of(&lines, start))
-            || self.is_delivered(looked_up).await?;
+        let delivered = looked_up.is_some_and(|start| has_answer_of(&lines, view.as_ref(), start))
+            || self.is_delivered(view.as_ref(), looked_up).await?;
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
                 Recovery::Idle => {
@@ -207,7 +207,7 @@ impl LaneLoop {
         operation: &ContextOperation,
     ) -> Result<Option<View>, RunError> {
         let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
-        let delivered = self.is_delivered(open.as_ref()).await?;
+        let delivered = self.is_delivered(Some(&view), open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
                 // The journal is begun here, so that the next look finds a run to continue.
@@ -247,9 +247,13 @@ impl LaneLoop {
 
     /// Whether the ledger has the answer of the last run. A run that ended has delivered it before. The answer of an
     /// interrupted run is searched by its key, behind the entries that the run had read when it began.
-    async fn is_delivered(&self, open: Option<&RunStart>) -> Result<bool, RunError> {
+    async fn is_delivered(
+        &self,
+        view: Option<&View>,
+        open: Option<&RunStart>,
+    ) -> Result<bool, RunError> {
         let Some(start) = open else { return Ok(true) };
-        let key = answer_key(&start.run_id);
+        let key = last_answer_key(view, start);
         Ok(self.locked.chat.ledger().entry_of(&key, start.inbox).await?.is_some())
     }
 
@@ -326,7 +330,16 @@ impl LaneLoop {
 }
 
 /// Whether ledger lines have the answer of a run.
-fn has_answer_of(lines: &[LedgerLine], start: &RunStart) -> bool {
-    let key = answer_key(&start.run_id);
+fn has_answer_of(lines: &[LedgerLine], view: Option<&View>, start: &RunStart) -> bool {
+    let key = last_answer_key(view, start);
     lines.iter().any(|line| matches!(&line.body, LedgerBody::Entry(entry) if entry.key == key))
+}
+
+/// Returns the key of the last ledger entry about the answer of a run.
+fn last_answer_key(view: Option<&View>, start: &RunStart) -> String {
+    let is_it = |message: &&UiMessage| message.id() == Some(start.message_id.as_str());
+    let message = view.and_then(|view| view.messages().find(is_it));
+    let entries = message.map(|it| answer_entries(&start.run_id, it, &start.earlier));
+    let last = entries.unwrap_or_default().pop();
+    last.map_or_else(|| answer_key(&start.run_id), |entry| entry.key)
 }

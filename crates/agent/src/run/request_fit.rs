@@ -41,7 +41,7 @@ pub(crate) struct RequestFit {
 pub(crate) enum DoesNotFit {
     /// The message of the run is too large: this number of its parts must be settled first.
     Settle(usize),
-    /// Nothing can be left out; the person reads this sentence.
+    /// Nothing can be left out; the sentence tells what is too large.
     Sentence(String),
     /// The provider has refused the request, and nothing can be left out.
     Error(ProviderError),
@@ -143,9 +143,7 @@ impl RequestFit {
                 self.overflow = overflow;
                 Err(DoesNotFit::Settle(count))
             }
-            (CompactionOutcome::None(sentence), _) => Err(DoesNotFit::Sentence(format!(
-                "I could not answer: {sentence} What you wrote is kept."
-            ))),
+            (CompactionOutcome::None(sentence), _) => Err(DoesNotFit::Sentence(sentence)),
             (CompactionOutcome::Made(_), _) => {
                 self.is_counted = true;
                 self.was_compacted = true;

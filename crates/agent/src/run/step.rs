@@ -8,6 +8,7 @@ use ship_message::{Chunk, UiPart};
 use ship_provider::{AnswerEnd, ProviderError};
 
 use super::answer_end::outcome_of_answer;
+use super::failure_notice::{fit_failure, provider_failure};
 use super::finish::finish;
 use super::next_action::{NextAction, next_action};
 use super::request_fit::DoesNotFit;
@@ -142,7 +143,7 @@ async fn ask_model(
             settle(work, progress, count).await?;
             return Ok(None);
         }
-        Err(DoesNotFit::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
+        Err(DoesNotFit::Sentence(sentence)) => return Ok(Some(fit_failure(work, &sentence))),
         Err(DoesNotFit::Error(error)) => return Ok(Some(provider_failure(work, &error))),
     };
     if progress.fit.was_compacted() {
@@ -197,27 +198,6 @@ async fn ask_model(
             Ok(None)
         }
     }
-}
-
-/// Logs a provider's failure, and turns it into the sentence for the person.
-fn provider_failure(work: &ActiveRun, error: &ProviderError) -> Outcome {
-    let mask = |text: &str| work.locked.engine.project.mask(text);
-    let told = mask(&error.to_string());
-    let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
-    let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
-    work.log(RunLogEntry {
-        kind: RunLogKind::Error,
-        fields: vec![("code", error.code().into())],
-        // A provider's error may quote messages, so it counts as text and is subject to `llm.logMessages`.
-        texts: vec![("error", Json::from(told.as_str()))],
-        ..RunLogEntry::default()
-    });
-    Outcome::Failed(match error {
-        ProviderError::Cut { .. } => format!(
-            "I had to stop here: {told}{stop} What you wrote and what I said is kept; tell me to go on."
-        ),
-        _ => format!("I could not answer: {told}{stop}{remedy} What you wrote is kept."),
-    })
 }
 
 /// Parks a run: it stays in its journal, and the lane becomes free.

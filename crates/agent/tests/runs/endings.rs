@@ -3,6 +3,7 @@
 use ship_agent::{Outcome, RunEvent, Stop};
 use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, PartFields, UiPart};
+use ship_store::NoticeKind;
 use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::{
     ScriptedEnd, ScriptedModel, ScriptedStep, call, calls, half, said, step, text,
@@ -35,8 +36,12 @@ async fn an_answer_that_ends_in_an_error_or_a_filter_has_failed_and_says_so() {
         let messages = test.messages().await;
         assert_eq!(line(&messages[1]), format!("assistant: Half an ans {sentence}"));
         assert_eq!(mark(&messages[1], "finishReason"), Some(&Json::from(name)));
-        assert_eq!(mark(&messages[1], "error"), Some(&Json::from(sentence)));
-        assert!(test.ledger().await[1].contains(told));
+        assert_eq!(mark(&messages[1], "error"), Some(&Json::from(sentence.as_str())));
+        let ledger = test.ledger().await;
+        assert_eq!(
+            ledger[1..],
+            ["assistant: Half an ans".to_owned(), format!("assistant: {sentence}")]
+        );
     }
 }
 
@@ -48,7 +53,8 @@ async fn an_answer_that_was_too_long_says_where_it_was_cut() {
     let mut events = test.agent.listen(&test.chat);
     assert_eq!(test.say("hi").await, Some(Outcome::Done));
     let messages = test.messages().await;
-    let told = "Half an ans (My answer was cut off here: it may have 99 tokens (`llm.maxTokens`)";
+    let told =
+        "Half an ans (My answer was cut off here: it is limited to 99 tokens (`llm.maxTokens`)";
     assert!(line(&messages[1]).contains(told), "{}", line(&messages[1]));
     assert_eq!(mark(&messages[1], "finishReason"), Some(&Json::from("length")));
     let mut finish = None;
@@ -125,7 +131,7 @@ async fn a_run_that_is_stopped_before_its_first_word_says_that_it_was() {
     for says in [vec![], vec![half("")]] {
         let test = stopped(step(&says, ScriptedEnd::Hangs)).await;
         let messages = test.messages().await;
-        assert_eq!(messages[1].parts(), [UiPart::text("(stopped)")]);
+        assert_eq!(messages[1].parts(), [NoticeKind::Stopped.part("(stopped)")]);
         assert_eq!(mark(&messages[1], "interrupted"), Some(&true.into()));
         assert_eq!(test.ledger().await[1], "assistant: (stopped)");
     }
@@ -190,7 +196,7 @@ async fn a_provider_that_fails_is_told_to_the_person_and_to_the_log() {
     );
     let messages = test.messages().await;
     assert_eq!(line(&messages[1]), format!("assistant: Well, {sentence}"));
-    assert_eq!(mark(&messages[1], "error"), Some(&Json::from(sentence)));
+    assert_eq!(mark(&messages[1], "error"), Some(&Json::from(sentence.as_str())));
     assert_eq!(
         test.log.of("error"),
         ["code=\"failed\" error=\"scripted could not answer: it is on fire\""]

@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use ship_message::{Role, UiMessage, UiPart};
+use ship_record::without_notices;
 
 use super::summary::IDENTIFIERS;
 use super::transcript::shortened;
@@ -158,7 +159,8 @@ fn extract_text(message: &UiMessage) -> Option<String> {
         Role::Assistant => "The assistant",
         Role::System | Role::Unknown => return None,
     };
-    let texts = message
+    let said = without_notices(message);
+    let texts = said
         .parts()
         .iter()
         .filter_map(|part| if let UiPart::Text(text) = part { Some(text.text()) } else { None });

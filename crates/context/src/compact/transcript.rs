@@ -5,7 +5,7 @@
 
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
-use ship_record::Metadata;
+use ship_record::{Metadata, without_notices};
 
 use crate::cut_text::{CUT, CutMark, cut_middle};
 
@@ -21,7 +21,7 @@ pub fn transcript_entry(message: &UiMessage) -> String {
         Role::System | Role::Unknown => "Note".to_owned(),
     };
     let mut lines = Vec::new();
-    for part in message.parts() {
+    for part in without_notices(message).parts() {
         match part {
             UiPart::Text(text) if !text.text().trim().is_empty() => {
                 lines.push(format!("{author}: {}", shortened(text.text(), TEXT_CHARS_MAX)));

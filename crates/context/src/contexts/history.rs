@@ -6,9 +6,8 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
-use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Metadata, Timestamp};
+use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Metadata, Timestamp, VIA_NOTICE};
 
 use super::context_search::search_key;
 use super::frame::{
@@ -178,11 +177,11 @@ impl<'a> LedgerMessage<'a> {
     /// Reads a line; `None` if it is not a message.
     fn read(line: &'a LedgerLine) -> Option<Self> {
         let LedgerBody::Entry(entry) = &line.body else { return None };
+        let via = entry.via();
         let entry = &entry.entry;
         let role = Speaker::named(entry.str("role")?)?;
-        // The person's note about a switch is not part of the conversation.
-        let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
-        if matches!(via, Some("operation" | "switch")) {
+        // Notes to the person about a switch or an answer are not part of the conversation.
+        if matches!(via, Some("operation" | "switch" | VIA_NOTICE)) {
             return None;
         }
         Some(Self {

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart, names};
-use ship_record::{Metadata, Timestamp};
+use ship_record::{Metadata, Timestamp, without_notices};
 
 use super::moved_messages::own_messages;
 use super::placed_references::is_reference;
@@ -113,7 +113,7 @@ pub(super) fn text_for_user(message: &UiMessage) -> String {
     let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
     let channel = Metadata::of(message).channel();
     let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
-    let text = message.text();
+    let text = without_notices(message).text();
     if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {
         got.push(text);
     }

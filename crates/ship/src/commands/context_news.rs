@@ -5,7 +5,6 @@
 
 use ship_agent::{Agent, Listener, RunEvent};
 use ship_message::Chunk;
-use ship_message::json::Json;
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
 
 use super::message_exchange::{Notice, read_notice};
@@ -75,10 +74,9 @@ impl<'a> ContextNews<'a> {
 /// Returns the text of an entry about contexts. A refused operation concerns only the person that asked for it.
 fn context_text(line: &LedgerLine) -> Option<&str> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
-    let meta = entry.entry.get("meta")?;
-    let is_done = match meta.get("via").and_then(Json::as_str)? {
+    let is_done = match entry.via()? {
         "switch" => true,
-        "operation" => meta.get("operated")?.get("notDone").is_none(),
+        "operation" => entry.entry.get("meta")?.get("operated")?.get("notDone").is_none(),
         _ => false,
     };
     entry.entry.str("text").filter(|_| is_done)

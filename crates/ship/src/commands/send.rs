@@ -4,9 +4,9 @@ use std::io::Read;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent, STOPPED};
+use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
 use ship_message::{Chunk, UiMessage};
-use ship_store::{ContextId, Metadata};
+use ship_store::{ContextId, Metadata, STOPPED};
 
 use super::context::hints_for_shell;
 use super::context_news::ContextNews;

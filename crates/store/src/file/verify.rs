@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use ship_message::json::Json;
-
 use super::archive::missing_end_problem;
 use super::chat::{ChatFiles, derived_state};
 use super::ledger_keys::{Keys, ledger_path};
@@ -16,7 +14,7 @@ use super::{blob_check, blobs, journal, ledger};
 use crate::disk::NodeKind;
 use crate::scan::{LogScan, scan};
 use crate::{
-    Explain as _, LedgerBody, LedgerEntry, LedgerLine, RepairEffect, StorageError, StorageProblem,
+    Explain as _, LedgerBody, LedgerLine, RepairEffect, StorageError, StorageProblem,
     StorageProblemKind,
 };
 use LogState::{Live, Sealed};
@@ -148,9 +146,8 @@ fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
         return Ok(false);
     }
     let is_answer = |line: &LedgerLine| match &line.body {
-        LedgerBody::Entry(LedgerEntry { entry, .. }) => {
-            let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
-            entry.str("role") == Some("assistant") && via != Some("tool")
+        LedgerBody::Entry(line) => {
+            line.entry.str("role") == Some("assistant") && line.via() != Some("tool")
         }
         LedgerBody::Delivery(_) => false,
     };

@@ -1,5 +1,5 @@
 use ship_message::UiPart;
-use ship_message::json::Object;
+use ship_message::json::{Json, Object};
 use ship_record::LedgerEntry;
 
 use super::super::reference::ReferenceOrigin;
@@ -144,4 +144,18 @@ fn a_first_context_begins_with_the_newest_of_what_was_said_before_it() {
     let reference = earlier_talk_reference(&ledger(&["old", &longer]), room()).unwrap().unwrap();
     assert!(entries(&reference) == [2] && reference.text.chars().count() < 12_500);
     assert_eq!(earlier_talk_reference(&[], room()), Ok(None));
+}
+
+#[test]
+fn notes_to_the_person_are_passed_over() {
+    for via in ["notice", "switch", "operation", "tool"] {
+        let mut ledger = ledger(&["Where to?", "(My answer was cut off here.)"]);
+        let LedgerBody::Entry(entry) = &mut ledger[1].body else { panic!("an entry") };
+        entry.entry.set("meta", Object::from([("via", via)]));
+        let found = VisibleEntries::default();
+        let (reference, _) =
+            history_reference(&ledger, &HistoryQuery::default(), &found, 0, room()).unwrap();
+        let shown = if via == "tool" { vec![1, 2] } else { vec![1] };
+        assert_eq!(entries(&reference), shown, "{via}");
+    }
 }

@@ -1,0 +1,95 @@
+//! The notices about answers that were cut off and runs that failed.
+//!
+//! The operator of an agent sits at its terminal, or calls it from a program, and reads settings and addresses there.
+//! The people on all other channels get a plain sentence; the log has the rest.
+
+use ship_message::json::Json;
+use ship_provider::ProviderError;
+
+use crate::engine::ActiveRun;
+use crate::reply::Outcome;
+use crate::run_log::{RunLogEntry, RunLogKind};
+
+/// Returns the notice behind an answer that reached the limit of its length.
+pub(super) fn cut_notice(work: &ActiveRun) -> String {
+    let limit = match is_for_operator(work) {
+        true => format!(
+            "it is limited to {} tokens (`llm.maxTokens`), or to what the model's window has room for",
+            work.locked.engine.rules.max_tokens
+        ),
+        false => "it reached the limit of its length".to_owned(),
+    };
+    format!("(My answer was cut off here: {limit}. Tell me to go on if you want the rest.)")
+}
+
+/// Logs why a request cannot be made to fit, and returns the outcome with its notice.
+pub(super) fn fit_failure(work: &ActiveRun, sentence: &str) -> Outcome {
+    let told = match is_for_operator(work) {
+        true => sentence,
+        false => "what I would have to read for it is longer than my model can take.",
+    };
+    log_failure(work, "does_not_fit", sentence, None);
+    Outcome::Failed(format!("I could not answer: {told} What you wrote is kept."))
+}
+
+/// Logs a provider's failure, and returns the outcome with its notice.
+pub(super) fn provider_failure(work: &ActiveRun, error: &ProviderError) -> Outcome {
+    let mask = |text: &str| work.locked.engine.project.mask(text);
+    let problem = mask(&error.to_string());
+    let remedy = error.remedy().map(|remedy| mask(&remedy));
+    log_failure(work, error.code(), &problem, remedy.as_deref());
+    let told = match (is_for_operator(work), &remedy) {
+        (false, _) => plain_sentence(error).to_owned(),
+        (true, Some(remedy)) if !broke_off(error) => format!("{} {remedy}", ended(&problem)),
+        (true, _) => ended(&problem),
+    };
+    Outcome::Failed(match broke_off(error) {
+        true => format!(
+            "I had to stop here: {told} What you wrote and what I said is kept; tell me to go on."
+        ),
+        false => format!("I could not answer: {told} What you wrote is kept."),
+    })
+}
+
+/// Whether the notice is read by the operator: at the terminal, or in a program that names no channel.
+fn is_for_operator(work: &ActiveRun) -> bool {
+    matches!(work.place.channel.as_deref(), None | Some("" | "terminal"))
+}
+
+fn broke_off(error: &ProviderError) -> bool {
+    matches!(error, ProviderError::Cut { .. })
+}
+
+/// Describes a failure to a person who cannot change anything about it but the time and the words.
+fn plain_sentence(error: &ProviderError) -> &'static str {
+    match error {
+        ProviderError::Overflow { .. } => "this chat has become longer than my model can take.",
+        ProviderError::Quota { .. } | ProviderError::Key { .. } | ProviderError::BaseUrl { .. } => {
+            "I am not set up correctly. Please tell the person who runs me."
+        }
+        ProviderError::Model { .. } | ProviderError::Protocol { .. } => {
+            "my model cannot be used at the moment. Please tell the person who runs me."
+        }
+        ProviderError::Refused { .. } => "my model refused the request.",
+        ProviderError::Cut { .. } => "the connection to my model was lost.",
+        _ => "my model is not available at the moment. Please try again later.",
+    }
+}
+
+/// Returns a sentence with a mark at its end.
+fn ended(sentence: &str) -> String {
+    let stop = if sentence.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{sentence}{stop}")
+}
+
+fn log_failure(work: &ActiveRun, code: &str, problem: &str, remedy: Option<&str>) {
+    let mut texts = vec![("error", Json::from(problem))];
+    texts.extend(remedy.map(|remedy| ("remedy", Json::from(remedy))));
+    work.log(RunLogEntry {
+        kind: RunLogKind::Error,
+        fields: vec![("code", code.into())],
+        // A provider's error may quote messages, so it counts as text and is subject to `llm.logMessages`.
+        texts,
+        ..RunLogEntry::default()
+    });
+}
