@@ -14,10 +14,8 @@
 //!
 //! let mut settings = HttpSettings::anthropic("claude-sonnet-4-5");
 //! settings.key = Some(ApiKey::new(std::env::var("ANTHROPIC_API_KEY")?));
-//! let agent = Agent::builder()
-//!     .role("You are a ship's cook.")
-//!     .provider(HttpProvider::anthropic(settings)?)
-//!     .build();
+//! let model = HttpProvider::anthropic(settings)?;
+//! let agent = Agent::builder().role("You are a ship's cook.").provider(model).build();
 //! let chat: ChatKey = "http:ann".parse()?;
 //! println!("{}", agent.send(&chat, "Which soup today?").await?.text());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,13 +41,10 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("chats/task-001.jsonl");
 //! # let retry = folder.path().join("chats/task-001-retry.jsonl");
-//! use ship_agent::Agent;
-//!
-//! let agent = Agent::builder().role("You are a ship's cook.").build();
+//! let agent = ship_agent::Agent::builder().role("You are a ship's cook.").build();
 //! agent.conversation().send("This is in memory.").await?;
 //!
-//! // Loads the file, or begins it.
-//! agent.open_conversation(&path).await?;
+//! agent.open_conversation(&path).await?; // Loads the file, or begins it.
 //! let reply = agent.conversation().send("This is in a file.").await?;
 //! assert!(reply.text().ends_with("You said: This is in a file."));
 //!

@@ -37,11 +37,9 @@ pub type ToolFuture = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>
 /// that call, and a deadline ends it.
 ///
 /// ```
-/// use schemars::JsonSchema;
-/// use serde::Deserialize;
 /// use ship_agent::Tool;
 ///
-/// #[derive(Deserialize, JsonSchema)]
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Place {
 ///     /// The name of a city.
 ///     city: String,

@@ -54,16 +54,10 @@ pub enum AssembleError {
 /// use ship_message::{Assembler, Chunk};
 ///
 /// let mut assembler = Assembler::new("fallback-id", None);
-/// for text in [
-///     r#"{"type":"start","messageId":"m1"}"#,
-///     r#"{"type":"text-start","id":"t"}"#,
-///     r#"{"type":"text-delta","id":"t","delta":"hi"}"#,
-///     r#"{"type":"text-end","id":"t"}"#,
-///     r#"{"type":"finish","finishReason":"stop"}"#,
-/// ] {
+/// for text in [r#"{"type":"text-start","id":"t"}"#, r#"{"type":"text-delta","id":"t","delta":"Hi there."}"#] {
 ///     assembler.push(Chunk::parse(text)?)?;
 /// }
-/// assert_eq!(assembler.message().text(), "hi");
+/// assert_eq!(assembler.message().text(), "Hi there.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

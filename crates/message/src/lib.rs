@@ -9,11 +9,7 @@
 //!
 //! // The chunks of a streamed answer become a message.
 //! let mut answer = Assembler::new("m1", None);
-//! for chunk in [
-//!     r#"{"type":"text-start","id":"1"}"#,
-//!     r#"{"type":"text-delta","id":"1","delta":"Aye, aye."}"#,
-//!     r#"{"type":"text-end","id":"1"}"#,
-//! ] {
+//! for chunk in [r#"{"type":"text-start","id":"1"}"#, r#"{"type":"text-delta","id":"1","delta":"Aye, aye."}"#] {
 //!     answer.push(Chunk::parse(chunk)?)?;
 //! }
 //! let messages = [answer.into_message()];
@@ -21,10 +17,7 @@
 //!
 //! // The next request has it in the form for models.
 //! let sent = convert_to_model_messages(&messages, &ConvertOptions::default())?;
-//! assert_eq!(
-//!     sent[0].to_string(),
-//!     r#"{"role":"assistant","content":[{"type":"text","text":"Aye, aye."}]}"#
-//! );
+//! assert_eq!(sent[0].to_string(), r#"{"role":"assistant","content":[{"type":"text","text":"Aye, aye."}]}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -8,8 +8,7 @@
 /// enum Wind { North, South }
 ///
 /// ship_message::names!(Wind { North = "north", South = "south" });
-/// assert_eq!(Wind::named("south"), Some(Wind::South));
-/// assert_eq!(Wind::North.name(), "north");
+/// assert_eq!((Wind::North.name(), Wind::named("south")), ("north", Some(Wind::South)));
 /// ```
 #[macro_export]
 macro_rules! names {

@@ -22,8 +22,8 @@ use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 ///
 /// let project = Project::load(folder.path(), environment)?;
 ///
-/// assert_eq!(project.settings().start.port, 8080);
-/// assert_eq!(project.settings().start.host, "127.0.0.1");
+/// let start = &project.settings().start;
+/// assert_eq!((start.host.as_str(), start.port), ("127.0.0.1", 8080));
 /// assert_eq!(project.provider().provider, ProviderName::OpenAi);
 /// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
 /// let port = project.effective_settings().into_iter().find(|row| row.key == "start.port").unwrap();

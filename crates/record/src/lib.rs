@@ -6,14 +6,13 @@
 //! decides by them, so this crate stands below both. It opens no file and reads no clock.
 //!
 //! ```
-//! use ship_message::json::Object;
 //! use ship_record::{ChatKey, ContextId, Head, Timestamp};
 //!
 //! let chat: ChatKey = "terminal:main".parse()?;
 //! let now = Timestamp::from_millis(1_770_286_500_123);
 //! let head = Head { title: Some("Ports".to_owned()), ..Head::new(ContextId::new(now, 42)) };
 //!
-//! let data: Object = head.to_data(&chat);
+//! let data = head.to_data(&chat);
 //! assert_eq!(data.str("contextId"), Some("c_20260205_00000000002a"));
 //! assert_eq!(Head::from_data(&data), Some(head));
 //! # Ok::<(), ship_record::ChatKeyError>(())

@@ -8,15 +8,14 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("chats/task-001.jsonl");
 //! # let retry = folder.path().join("chats/task-001-retry.jsonl");
-//! use ship_store::SystemClock;
-//! use ship_store::conversation::{Conversation, NewConversationMessage};
+//! use ship_store::{SystemClock, conversation::{Conversation, NewConversationMessage}};
 //!
 //! let mut chat = Conversation::create(&path, SystemClock)?;
 //! chat.append(NewConversationMessage::system("You are a careful cook."))?;
 //! chat.append(NewConversationMessage::user("Soup or salad?"))?;
 //! chat.checkpoint("before-the-answer")?;
 //! chat.append(NewConversationMessage::assistant("Soup."))?;
-//! drop(chat);
+//! drop(chat); // Now another process may write to the file.
 //!
 //! let chat = Conversation::load(&path, SystemClock)?;
 //! let texts: Vec<_> = chat.llm_messages().iter().map(|message| message.content.as_str()).collect();

@@ -8,8 +8,7 @@
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
-//! use ship_message::UiMessage;
-//! use ship_message::json::Json;
+//! use ship_message::{UiMessage, json::Json};
 //! use ship_store::{About, ContextId, FileStore, Head, Rotation, Store, StoreOptions, Timestamp};
 //!
 //! let store = FileStore::in_memory(StoreOptions::default());

@@ -5,9 +5,9 @@
 //! its future is ready, and once begun it is finished even if the future is dropped: the caller may stop
 //! waiting, never half-write.
 //!
-//! The write right is taken inside each operation. The lane is a value, [`Lane`], because only who holds
-//! it may write the context log and the outbox; on files it is a lock that ends with its process, in a
-//! database a lease.
+//! The write right is taken inside each operation. The lane is a value, [`Lane`], because only its holder
+//! may write the context log and the outbox; on files it is a lock that ends with its process, in a database
+//! a lease.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ pub struct BlobRef {
 pub struct StoreOptions {
     /// `durability` of ship.json.
     pub durability: Durability,
-    /// `lock.waitMs`: how long to wait for a right that somebody else has.
+    /// `lock.waitMs`: how long to wait for a right that another process or task has.
     pub lock_wait_ms: u64,
     /// `limits.messageBytes`: how long a message may be as JSON.
     pub message_bytes_max: usize,

@@ -90,9 +90,7 @@ impl AgentBuilder {
     /// Sets the role of the agent: the instructions that a project has in `Agent.md`. It replaces the project's.
     ///
     /// ```
-    /// use ship_agent::Agent;
-    ///
-    /// let cook = Agent::builder().role("You are a ship's cook. You know every soup.").build();
+    /// let cook = ship_agent::Agent::builder().role("You are a ship's cook. You know every soup.").build();
     /// ```
     #[must_use]
     pub fn role(self, role: impl Into<String>) -> Self {

@@ -21,9 +21,7 @@ impl Agent {
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
-    /// use ship_agent::Agent;
-    ///
-    /// let agent = Agent::open(folder.path())?;
+    /// let agent = ship_agent::Agent::open(folder.path())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

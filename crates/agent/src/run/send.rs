@@ -33,9 +33,7 @@ impl Agent {
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
-    /// use ship_agent::Agent;
-    ///
-    /// let agent = Agent::builder().build();
+    /// let agent = ship_agent::Agent::builder().build();
     /// let reply = agent.send(&"api:main".parse()?, "hello").await?;
     /// assert!(reply.text().ends_with("You said: hello"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

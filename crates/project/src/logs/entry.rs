@@ -42,10 +42,8 @@ impl Level {
 /// ```
 /// use ship_project::{Level, LogEntry};
 ///
-/// let entry = LogEntry::new(Level::Info, "llm_request")
-///     .request("r1")
-///     .plain("model", "small")
-///     .message("text", "What is the plan?");
+/// let entry = LogEntry::new(Level::Info, "llm_request").request("r1").plain("model", "small");
+/// let entry = entry.message("text", "What is the plan?");
 /// ```
 #[derive(Debug, Clone)]
 pub struct LogEntry {

@@ -371,8 +371,8 @@ impl ChatFiles {
         checked.into_iter().map(result).collect()
     }
 
-    /// Refuses to build on a ledger entry that is not there for good. Whoever promotes it may have read
-    /// it before it was synced, or before its sync failed.
+    /// Refuses to build on a ledger entry that is not there for good. The caller may have read the entry before
+    /// it was synced, or before its sync failed.
     fn check_promotion(
         &self,
         right: &HeldRight,
@@ -421,7 +421,7 @@ impl ChatFiles {
         let archive = &self.paths.archive;
         let damage = elsewhere.quarantine_damage(&self.paths.quarantine)?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
-        // Nobody reads that log again.
+        // That log is not read again.
         self.view_cache.forget();
         self.link_active();
         Ok(Rotated { damage, ..rotated })

@@ -28,8 +28,7 @@ use crate::{
 /// How long at most between two looks at a lane that another has.
 const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
 
-/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime with a timer around
-/// it.
+/// A store in the `.ship` folder of a project. Clones share it. It needs a tokio runtime with a timer.
 #[derive(Clone)]
 pub struct FileStore {
     env: Arc<Env>,
@@ -108,7 +107,7 @@ impl FileStore {
     }
 
     fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
-        // A stray file is nobody's chat.
+        // A stray file belongs to no chat.
         if self.env.stat(&paths.chat)?.is_none_or(|look| look.node == NodeKind::File) {
             return Ok(None);
         }
@@ -142,8 +141,8 @@ impl FileStore {
         Ok(Some(ChatLook { key: Ok(key), context_bytes, ledger_bytes, journal_bytes }))
     }
 
-    /// The key of a chat that has lost its `chat.json`: the head of a log has it, and a short one is the name of
-    /// the folder.
+    /// Finds the key of a chat that has lost its `chat.json`. The head of a log has it, and a short key is also the
+    /// name of the folder.
     fn key_of(&self, folder: &str, paths: &Paths) -> Result<Option<ChatKey>, StorageError> {
         let in_logs = self.key_in_logs(folder, paths)?;
         Ok(in_logs.or_else(|| decoded_name(folder).filter(|key| folder_name(key) == folder)))
@@ -170,7 +169,7 @@ fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> Ch
     ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }
 }
 
-/// Runs `work` where it may block. It runs to its end even if nobody waits for it any more.
+/// Runs `work` where it may block. It runs to its end even if the caller no longer waits for it.
 fn blocking<'a, T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> StoreFuture<'a, T, E>
 where
     T: Send + 'static,
@@ -455,7 +454,7 @@ struct FileLane {
 }
 
 impl FileLane {
-    /// Runs `work` with the lane held to its end, even if whoever asked is gone by then.
+    /// Runs `work` with the lane held to its end, even if the caller is gone by then.
     fn run<T: Send + 'static, E: From<StorageError> + Send + 'static>(
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,

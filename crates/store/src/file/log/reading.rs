@@ -108,8 +108,8 @@ impl<F: Fold> Writing<'_, F> {
         Ok(len)
     }
 
-    /// Reads the lines of a block without parsing the messages, as far as that suffices. Returns the length of what
-    /// was read.
+    /// Reads the lines of a block without parsing the messages, as far as that suffices. Returns the length of the
+    /// lines that were read.
     fn read_outlines(&mut self, bytes: &[u8], from: u64) -> usize {
         // After damage at the end, only a scan knows which number may come next.
         let known = self.state.tail.as_mut().filter(|known| known.last_seq == known.given);
