@@ -70,7 +70,7 @@ pub struct AdapterSettings {
 settings! {
     /// The model, and how it is reached.
     LlmSettings at (llm) {
-        /// Who answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
+        /// The provider that answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
         "llm.provider" provider: Option<ProviderName> = None;
         /// The model, as its provider names it.
         "llm.model" model: Option<String> = None;
@@ -143,7 +143,7 @@ settings! {
         "context.chatEgress.chatSendMaxCallsPerRun" chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
         /// Whether the same text for the same message is sent only once.
         "context.chatEgress.chatSendIdempotency" chat_send_idempotency: bool = true;
-        /// What to do with a message of which nobody knows whether it was delivered.
+        /// What to do with a message that may or may not have been delivered.
         "context.chatEgress.onUncertain" on_uncertain: OnUncertain = OnUncertain::Resend;
     }
 
@@ -185,7 +185,7 @@ settings! {
         "lock.waitMs" wait_ms: u64 = 10_000, 0..=WEEK_MS;
     }
 
-    /// Tools that need somebody else.
+    /// Tools that the client runs, or that a person approves.
     ToolSettings at (tools) {
         /// Names of tools that the client runs.
         "tools.client" client: Vec<String> = Vec::new();
@@ -201,7 +201,7 @@ settings! {
         "skills.allowExternalPaths" allow_external_paths: bool = false;
     }
 
-    /// Telegram.
+    /// The connection to Telegram.
     TelegramSettings at (adapters.telegram) {
         /// Whether `ship serve` connects to Telegram.
         "adapters.telegram.enabled" enabled: bool = false;
@@ -221,7 +221,7 @@ settings! {
 
     /// Where `ship serve` listens.
     StartSettings at (start) {
-        /// The address.
+        /// The address to listen at.
         "start.host" host: String = "127.0.0.1".to_owned();
         /// The port; 0 for any that is free.
         "start.port" port: u64 = 3000, 0..=65_535;

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The project's folder [default: this one, or the nearest above it that is a project]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) project: Option<PathBuf>,
-    /// The chat
+    /// The chat to work with
     #[arg(long, value_name = "KEY", global = true, default_value = DEFAULT_CHAT)]
     pub(crate) chat: String,
     /// Print JSON, for programs

@@ -85,7 +85,7 @@ mod tests {
     fn the_file_reads_pleasantly() {
         let text = ship_json();
         for piece in [
-            "{\n  \"llm\": { // The model, and how it is reached.\n    // \"provider\": null, // Who answers.",
+            "{\n  \"llm\": { // The model, and how it is reached.\n    // \"provider\": null, // The provider that answers.",
             "\n  \"context\": {\n    \"history\": { // What the model is shown",
             "\n    },\n  },\n  \"limits\": { // How large things may be.",
             "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut, or only a \

@@ -62,7 +62,7 @@ pub(crate) enum ContextCommand {
     /// Call the active context something else
     #[command(after_help = "Example:\n  ship context rename 'The migration'")]
     Rename {
-        /// What
+        /// The new title, in one or more words
         #[arg(required = true, num_args = 1..)]
         title: Vec<String>,
     },
