@@ -288,10 +288,10 @@ fn file_message(message: Object) -> UiMessage {
 
 /// Returns a message in the engine's form: without the record of its lines, but with the time of the first.
 fn with_time(message: &UiMessage) -> UiMessage {
-    let said = timestamp_of(message);
+    let time = timestamp_of(message);
     let mut message = without_record(message);
-    if let Some(said) = said {
-        NewMetadata::edit(&mut message, |metadata| metadata.set_ts(said));
+    if let Some(time) = time {
+        NewMetadata::edit(&mut message, |metadata| metadata.set_ts(time));
     }
     message
 }

@@ -98,7 +98,7 @@ impl Engine {
 
     /// Logs what was repaired or found damaged, and keeps it for the caller. What is known was told before.
     pub(crate) fn note_repairs(&self, chat: &ChatKey, mut problems: Vec<StorageProblem>) {
-        problems.retain(|problem| !problem.known);
+        problems.retain(|problem| !problem.is_reported);
         for problem in &problems {
             let fields = vec![
                 ("file", Json::from(problem.file.as_str())),

@@ -112,8 +112,9 @@ pub(crate) fn convert_view(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
 /// Makes one message for each block where the format has blocks; otherwise one text, because many hosts take
 /// only one system message.
 fn system_messages<'a>(blocks: &[String], format: Format) -> Vec<ModelMessage<'a>> {
-    let said = |text: &String| !parts::is_blank(text);
-    let blocks: Vec<&str> = blocks.iter().filter(|text| said(text)).map(String::as_str).collect();
+    let has_text = |text: &String| !parts::is_blank(text);
+    let blocks: Vec<&str> =
+        blocks.iter().filter(|text| has_text(text)).map(String::as_str).collect();
     let message =
         |text: &str| ModelMessage::new(ModelRole::System, ModelContent::Text(text.into()));
     match format {

@@ -177,10 +177,10 @@ impl ProviderError {
             Self::Model { .. } => {
                 Some("Correct `llm.model`, or `llm.baseUrl` if it is the wrong host.".to_owned())
             }
-            Self::Refused { message: said, .. } if said.contains("max_tokens") => {
+            Self::Refused { message, .. } if message.contains("max_tokens") => {
                 Some("Lower `llm.maxTokens` to what the model can answer.".to_owned())
             }
-            Self::Refused { message: said, .. } if said.contains("temperature") => {
+            Self::Refused { message, .. } if message.contains("temperature") => {
                 Some("Leave `llm.temperature` out, or set it to what the model takes.".to_owned())
             }
             Self::Refused { .. } => {
@@ -189,8 +189,8 @@ impl ProviderError {
             Self::Unavailable { .. } => {
                 Some("Check the network and `llm.baseUrl`, or try again later.".to_owned())
             }
-            Self::TooLongToWait { wait: asked, .. } => {
-                Some(format!("Try again in {}.", Seconds(*asked)))
+            Self::TooLongToWait { wait, .. } => {
+                Some(format!("Try again in {}.", Seconds(*wait)))
             }
             Self::TimedOut { deadline, .. } => Some(format!(
                 "Try again, or raise `{}` if the model is only slow.",

@@ -51,7 +51,7 @@ use self::api::Api;
 use self::attempt_failure::{AttemptFailure, RequestParty, RetryAdvice};
 use self::connection::Connection;
 use self::retry::{Attempts, Hints, RetryDecision};
-use self::stream_reader::Intake;
+use self::stream_reader::AnswerReceiver;
 use crate::wire::{Format, MaxTokensField};
 use crate::{
     AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Recipe, Request, ResentSink,
@@ -173,31 +173,29 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<AnswerEnd, AttemptFailure> {
-        let retry_after = self.request_party();
-        let trouble = |trouble| retry_after.connection_failure(trouble);
+        let party = self.request_party();
+        let trouble = |trouble| party.connection_failure(trouble);
         let mut incoming = self.connection.post(body.to_owned()).await.map_err(trouble)?;
         if !incoming.status().is_success() {
             let status = incoming.status().as_u16();
             let hints = Hints::read(incoming.headers());
             let body = incoming.error_body().await;
-            return Err(
-                retry_after.reported_failure(&ProviderErrorText::from_body(status, &body), hints)
-            );
+            return Err(party.reported_failure(&ProviderErrorText::from_body(status, &body), hints));
         }
-        let mut intake = Intake::new(self.api.reader(self.origin()));
+        let mut receiver = AnswerReceiver::new(self.api.reader(self.origin()));
         let mut chunks = Vec::new();
         loop {
             let taken = match incoming.next().await {
-                Ok(Some(piece)) => intake.push(piece.as_ref(), &mut chunks),
-                Ok(None) => intake.end(&mut chunks).map(Some),
-                Err(cause) => match intake.end_broken(&mut chunks) {
+                Ok(Some(piece)) => receiver.push(piece.as_ref(), &mut chunks),
+                Ok(None) => receiver.end(&mut chunks).map(Some),
+                Err(cause) => match receiver.end_broken(&mut chunks) {
                     Some(answered) => Ok(Some(answered)),
                     None => return Err(trouble(cause)),
                 },
             };
             // The chunks before a fault were part of the answer too.
             chunks.drain(..).for_each(&mut *sink);
-            if let Some(answered) = taken.map_err(|fault| retry_after.answer_failure(fault))? {
+            if let Some(answered) = taken.map_err(|fault| party.answer_failure(fault))? {
                 return Ok(answered);
             }
         }
@@ -337,8 +335,7 @@ fn compile_without_refused(
 /// Whether a refusal may concern an image or another file in the request. Hosts refuse them with any status.
 fn is_about_files(error: &ProviderError) -> bool {
     let message = match error {
-        ProviderError::Refused { message: said, .. }
-        | ProviderError::Model { message: said, .. } => said,
+        ProviderError::Refused { message, .. } | ProviderError::Model { message, .. } => message,
         ProviderError::Unavailable { last, .. } => last,
         _ => return false,
     };

@@ -61,9 +61,9 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
-    let said = message_texts(&messages[last]);
+    let texts = message_texts(&messages[last]);
     let orders: Vec<Result<(String, Json), String>> =
-        said.iter().flat_map(|text| text.lines()).filter_map(parse_order).collect();
+        texts.iter().flat_map(|text| text.lines()).filter_map(parse_order).collect();
     let done = list_results(&messages[last + 1..]);
     match orders.get(done.len()) {
         Some(Ok((name, input))) => OfflineReply::Call {
@@ -74,7 +74,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
         },
         Some(Err(problem)) => OfflineReply::Text(format!("{WHO} {problem}")),
         None if orders.is_empty() => {
-            let text = said.last().map_or("", |text| text.trim());
+            let text = texts.last().map_or("", |text| text.trim());
             OfflineReply::Text(format!("{WHO} You said: {text}"))
         }
         None => OfflineReply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),

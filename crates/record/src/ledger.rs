@@ -72,14 +72,14 @@ pub enum LedgerBody {
 /// The answers of older programs have no [`ANSWERS_TO`], but name the request of the last answered message.
 #[derive(Debug, Default)]
 pub struct AnsweredEntries {
-    asked: HashMap<String, LedgerSeq>,
+    question_seqs: HashMap<String, LedgerSeq>,
     last: Option<LedgerSeq>,
 }
 
 impl AnsweredEntries {
     /// Adds a message that stands before the first line that is taken.
     pub fn know(&mut self, request: &str, seq: LedgerSeq) {
-        self.asked.insert(request.to_owned(), seq);
+        self.question_seqs.insert(request.to_owned(), seq);
     }
 
     /// Takes the next line. Returns the last entry that it answers, if it is an answer.
@@ -87,13 +87,13 @@ impl AnsweredEntries {
         let LedgerBody::Entry(LedgerEntry { key, entry }) = &line.body else { return None };
         let request = entry.str("requestId");
         if !key.starts_with(ANSWER_KEY) {
-            let asked = request.filter(|_| entry.str("role") == Some("user"));
-            asked.and_then(|request| self.asked.insert(request.to_owned(), line.seq));
+            let question = request.filter(|_| entry.str("role") == Some("user"));
+            question.and_then(|request| self.question_seqs.insert(request.to_owned(), line.seq));
             return None;
         }
-        let told = entry.get("meta").and_then(|meta| meta.get(ANSWERS_TO)?.as_u64());
-        let named = || request.and_then(|request| self.asked.get(request).copied());
-        let answered = told.map(LedgerSeq::new).or_else(named)?;
+        let answered_seq = entry.get("meta").and_then(|meta| meta.get(ANSWERS_TO)?.as_u64());
+        let named = || request.and_then(|request| self.question_seqs.get(request).copied());
+        let answered = answered_seq.map(LedgerSeq::new).or_else(named)?;
         self.last = self.last.max(Some(answered));
         Some(answered)
     }

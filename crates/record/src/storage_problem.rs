@@ -17,8 +17,8 @@ pub struct StorageProblem {
     pub blob: Option<String>,
     /// The effect of a repair on this problem.
     pub repair: RepairEffect,
-    /// Whether a person was told of this place before.
-    pub known: bool,
+    /// Whether this place was reported to a person before.
+    pub is_reported: bool,
 }
 
 impl StorageProblem {
@@ -37,7 +37,7 @@ impl StorageProblem {
             remedy: remedy.into(),
             blob: None,
             repair: kind.repair(),
-            known: false,
+            is_reported: false,
         }
     }
 

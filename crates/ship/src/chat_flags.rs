@@ -45,7 +45,7 @@ impl ChatFlags {
     /// Adds the flags to the commands between backticks in a sentence, except to those that have flags already.
     pub(crate) fn add_to_commands_in(&self, sentence: &str) -> String {
         const OPENING: &str = "`ship ";
-        let (mut told, mut rest) = (String::new(), sentence);
+        let (mut completed, mut rest) = (String::new(), sentence);
         while let Some(at) = rest.find(OPENING) {
             let (before, quoted) = rest.split_at(at);
             let Some((command, after)) = quoted[1..].split_once('`') else { break };
@@ -55,10 +55,10 @@ impl ChatFlags {
                 true => self.of_project().add_to(command),
                 false => self.add_to(command),
             };
-            told.push_str(&format!("{before}`{command}`"));
+            completed.push_str(&format!("{before}`{command}`"));
             rest = after;
         }
-        told + rest
+        completed + rest
     }
 }
 

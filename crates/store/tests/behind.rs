@@ -203,7 +203,8 @@ fn what_is_missing_stays_known_after_the_next_write() {
         let problems = chat.verify().await.unwrap();
         assert!(!problems.is_empty());
         chat.acknowledge(problems).await.unwrap();
-        let are_known = async || chat.verify().await.unwrap().iter().all(|problem| problem.known);
+        let are_known =
+            async || chat.verify().await.unwrap().iter().all(|problem| problem.is_reported);
         assert!(are_known().await, "{:?}", chat.verify().await);
         chat.ledger().accept(entry("k4", "hi")).await.unwrap();
         assert!(are_known().await, "{:?}", chat.verify().await);
@@ -230,7 +231,7 @@ fn answers_that_a_context_lacks_stay_known_after_a_rotation() {
         chat.acknowledge(problems).await.unwrap();
         rotate_and_keep_all(&*chat).await;
         let problems = chat.verify().await.unwrap();
-        assert!(problems.len() == 1 && problems[0].known, "{problems:?}");
+        assert!(problems.len() == 1 && problems[0].is_reported, "{problems:?}");
     });
 }
 

@@ -148,7 +148,7 @@ fn damage_that_is_told_is_known_and_not_copied_again_when_its_log_is_sealed() {
 }
 
 fn known(problems: &[StorageProblem]) -> Vec<bool> {
-    problems.iter().map(|problem| problem.known).collect()
+    problems.iter().map(|problem| problem.is_reported).collect()
 }
 
 #[test]

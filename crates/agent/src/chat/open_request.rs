@@ -12,8 +12,8 @@ use ship_store::{LedgerSeq, Metadata, View};
 pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
     let messages = view_messages(view);
     let open = open_request(&messages, run_id, view.head.carry.answered());
-    let asked = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
-    asked.filter_map(|message| message.id().map(str::to_owned)).collect()
+    let questions = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
+    questions.filter_map(|message| message.id().map(str::to_owned)).collect()
 }
 
 /// Returns the messages that belong to a context that was left, without those that were taken along. A question at

@@ -215,8 +215,8 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
 
 /// Returns the lines that stay: ranges of the old log. The last range is open, so that lines that
 /// come meanwhile stay too.
-fn pieces_that_stay(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
-    let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
+fn pieces_that_stay(view: &View, cut: &Cut, messages: &[Arc<UiMessage>]) -> Vec<LogPiece> {
+    let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| messages[*at].id()).collect();
     let stays = |message: &UiMessage| ids.contains(&message.id());
     let mut pieces: Vec<LogPiece> = Vec::new();
     let lines: Vec<(Seq, bool)> =

@@ -101,8 +101,8 @@ pub(crate) async fn prepare_current(
     work: &ActiveRun,
     so_far: Option<&UiMessage>,
 ) -> PreparedRequest {
-    let (said, pruned) = (work.messages().await, work.pruned().await);
-    PreparedRequest::new(&work.locked.engine, work.blocks().await, &said, so_far, &pruned)
+    let (messages, pruned) = (work.messages().await, work.pruned().await);
+    PreparedRequest::new(&work.locked.engine, work.blocks().await, &messages, so_far, &pruned)
 }
 
 async fn compact_once(

@@ -68,13 +68,14 @@ fn derived_state(view: &View, value: Object) -> DerivedState {
 }
 
 async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
-    let said = view_messages(view);
-    let tokens: u64 = said.iter().map(|message| agent.token_meter.message_tokens(message)).sum();
+    let messages = view_messages(view);
+    let tokens: u64 =
+        messages.iter().map(|message| agent.token_meter.message_tokens(message)).sum();
     let size = LogSize::of(view);
     let sizes = Object::from([
         ("lines", Json::from(size.lines)),
         ("bytes", size.bytes.into()),
-        ("messages", (said.len() as u64).into()),
+        ("messages", (messages.len() as u64).into()),
     ]);
     let mut value = Object::from([
         ("v", Json::from(VERSION)),
@@ -85,7 +86,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     ]);
     if let Some(event) = last_rotation(view) {
         let sealed = sealed_by(chat, view, event).await?;
-        let summary = said.iter().find(|message| is_summary(message));
+        let summary = messages.iter().find(|message| is_summary(message));
         let cursor = cursor(event, sealed, summary.map(|message| &**message));
         value.set("compaction", cursor);
     }

@@ -70,25 +70,25 @@ pub(super) async fn plan(
         log_not_recorded(work, &error);
     }
     let load = agent.token_meter.load_of(request.pieces());
-    let said = work.messages().await;
-    let mut open = vec![false; said.len()];
-    for at in open_request(&said, &work.run_id, view.head.carry.answered()) {
+    let context_messages = work.messages().await;
+    let mut open = vec![false; context_messages.len()];
+    for at in open_request(&context_messages, &work.run_id, view.head.carry.answered()) {
         open[at] = true;
     }
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
-    let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
+    let open_tokens: u64 = (0..context_messages.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = token_limits(agent, &carried, why, load.total());
     let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
         Err(too_big) => return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big))),
     };
     // A request shows the messages of the context first, and then the run's own.
-    let so_far = request.shown.get(said.len());
+    let so_far = request.shown.get(context_messages.len());
     let needs_room = *why != CompactionReason::Trigger || load.total() > goal.trigger;
     let goal = match so_far.filter(|_| needs_room) {
         None => goal,
         Some(so_far) => {
-            let tokens = weigh(said.len());
+            let tokens = weigh(context_messages.len());
             let earlier = earlier_parts(so_far);
             // A person that makes room while a run waits leaves the run unchanged.
             let may_settle = !matches!(why, CompactionReason::Person { .. });
@@ -105,8 +105,8 @@ pub(super) async fn plan(
             }
         }
     };
-    let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
-    let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
+    let mut weights: Vec<u64> = (0..context_messages.len()).map(weigh).collect();
+    let messages: Vec<&UiMessage> = context_messages.iter().map(Arc::as_ref).collect();
     // An event among the messages records what is pruned.
     let pruned = match work.locked.chat.log().features().holds_events {
         true => {
@@ -130,7 +130,7 @@ pub(super) async fn plan(
         agent.describe_filled_budget(request.pieces(), &weights, &goal)
     });
     Ok(PlanResult::Plan(Box::new(CompactionPlan {
-        messages: said,
+        messages: context_messages,
         open,
         load,
         goal,

@@ -69,8 +69,8 @@ pub(super) async fn summarise(
     let has_source = source().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
-        let asked = Summariser { work, goal, wishes: older.wishes, count: &count };
-        let read = asked.summarise_in_parts(&rest, previous.as_deref(), &mut cost).await;
+        let summariser = Summariser { work, goal, wishes: older.wishes, count: &count };
+        let read = summariser.summarise_in_parts(&rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
                 let rung = read.method;

@@ -158,15 +158,15 @@ impl Summariser<'_> {
             text.push_str(&format!("The summary so far:\n\n{previous}\n\n"));
         }
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
-        let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
-        let request = PreparedRequest::standalone(block, said);
+        let question = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
+        let request = PreparedRequest::standalone(block, question);
         let written = request.compile(&self.work.locked.engine, room)?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
-        let mut said = String::new();
+        let mut answer = String::new();
         let mut called = false;
         let answered = {
             let sink = Box::new(|chunk: Chunk| match chunk {
-                Chunk::TextDelta(_, delta) => said.push_str(&delta),
+                Chunk::TextDelta(_, delta) => answer.push_str(&delta),
                 Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. } => called = true,
                 _ => {}
             });
@@ -178,7 +178,7 @@ impl Summariser<'_> {
         if called {
             return Err(SummaryRejection::ToolCall.into());
         }
-        let whole = usable_summary(&said, answered.finish_reason)?;
+        let whole = usable_summary(&answer, answered.finish_reason)?;
         let given = previous.map_or(0, |text| (self.count)(text));
         Ok(accept_summary(whole, (self.count)(piece) + given, room, self.count)?)
     }

@@ -99,10 +99,10 @@ impl OperationInProgress<'_> {
     /// Whether the other chat already has the copy that this ledger entry asked for.
     fn already_copied(&self, other: &View) -> bool {
         let Some(from) = &other.head.forked_from else { return false };
-        let asked = from.get(ASKED).and_then(Json::as_u64);
+        let request_seq = from.get(ASKED).and_then(Json::as_u64);
         from.get("chatKey").and_then(Json::as_str) == Some(self.locked.chat.key().as_str())
-            && asked.is_some()
-            && asked == self.moving.inbox.map(|seq| seq.get())
+            && request_seq.is_some()
+            && request_seq == self.moving.inbox.map(|seq| seq.get())
     }
 
     async fn outcome_in(&self, other: &dyn Chat) -> Result<OperationOutcome, RunError> {

@@ -77,9 +77,11 @@ impl OperationInProgress<'_> {
         let mut messages: Vec<LostMessage> =
             self.lost_summary(&snapshot, log, view).into_iter().collect();
         messages.extend(self.messages_of(lost, view).await?);
-        let told = snapshot.utterances();
+        let utterances = snapshot.utterances();
         let is_whole = |message: &UiMessage| {
-            !told.iter().any(|told| self.is_told(message, told) && !self.has_words(message, told))
+            !utterances.iter().any(|utterance| {
+                self.is_message_of(message, utterance) && !self.has_words(message, utterance)
+            })
         };
         Ok(LostMessages { messages, snapshot_end: view.messages().all(is_whole).then_some(end) })
     }
@@ -98,8 +100,8 @@ impl OperationInProgress<'_> {
         let before = place_between(&view.lines, (0, first.unwrap_or(view.lines.len())), log);
         let ts = snapshot.created_at().unwrap_or(Timestamp::from_millis(0));
         let text = snapshot.summary().to_owned();
-        let told = Utterance { ts, speaker: Speaker::Assistant, text };
-        let mut message = self.message_of_utterance(&told);
+        let utterance = Utterance { ts, speaker: Speaker::Assistant, text };
+        let mut message = self.message_of_utterance(&utterance);
         let shown = snapshot.utterances().len() as u64 + snapshot.utterances_left_out();
         let covered = snapshot.message_count().saturating_sub(shown);
         NewMetadata::edit(&mut message, |metadata| {
@@ -116,38 +118,41 @@ impl OperationInProgress<'_> {
         log: &SealedName,
         view: &View,
     ) -> Vec<(Option<Seq>, Utterance)> {
-        let told = snapshot.utterances();
+        let utterances = snapshot.utterances();
         let (mut lost, mut known, mut after) = (Vec::new(), 0, 0);
-        let mut lose = |told: &[Utterance], after: usize, until: usize| {
+        let mut lose = |utterances: &[Utterance], after: usize, until: usize| {
             let before = place_between(&view.lines, (after, until), log);
-            lost.extend(told.iter().map(|told| (before, told.clone())));
+            lost.extend(utterances.iter().map(|utterance| (before, utterance.clone())));
         };
         for (at, line) in view.lines.iter().enumerate() {
             let Some(message) = line.message() else { continue };
-            let found = told[known..].iter().position(|told| self.is_told(message, told));
+            let found = utterances[known..]
+                .iter()
+                .position(|utterance| self.is_message_of(message, utterance));
             let Some(found) = found else { continue };
-            lose(&told[known..known + found], after, at);
+            lose(&utterances[known..known + found], after, at);
             (known, after) = (known + found + 1, at + 1);
         }
-        lose(&told[known..], after, view.lines.len());
+        lose(&utterances[known..], after, view.lines.len());
         lost
     }
 
     /// Whether an utterance is that of this message. If a blob is missing, the message has only its beginning and end.
-    fn is_told(&self, message: &UiMessage, told: &Utterance) -> bool {
+    fn is_message_of(&self, message: &UiMessage, utterance: &Utterance) -> bool {
         match Metadata::of(message).ts() {
-            Some(ts) if ts != told.ts => false,
-            Some(_) => has_beginning(message, told) || self.has_words(message, told),
-            None => self.has_words(message, told),
+            Some(ts) if ts != utterance.ts => false,
+            Some(_) => has_beginning(message, utterance) || self.has_words(message, utterance),
+            None => self.has_words(message, utterance),
         }
     }
 
     /// Whether a message has the words of an utterance. A snapshot shortens a text that alone is too long for it.
-    fn has_words(&self, message: &UiMessage, told: &Utterance) -> bool {
-        let Some(said) = utterances(&[message], told.ts).pop() else { return false };
+    fn has_words(&self, message: &UiMessage, utterance: &Utterance) -> bool {
+        let Some(in_message) = utterances(&[message], utterance.ts).pop() else { return false };
         let limits = self.locked.engine.rules.contexts.snapshot.utterances;
-        let is_same = |said: &Utterance| said.speaker == told.speaker && said.text == told.text;
-        is_same(&said) || newest_within(vec![said], limits).0.iter().any(is_same)
+        let is_same =
+            |other: &Utterance| other.speaker == utterance.speaker && other.text == utterance.text;
+        is_same(&in_message) || newest_within(vec![in_message], limits).0.iter().any(is_same)
     }
 
     /// Makes the messages of lost utterances: from the ledger if it has them, or else with their text alone.
@@ -166,8 +171,8 @@ impl OperationInProgress<'_> {
             for line in &page {
                 let Some(message) = self.message_of_entry(line, view) else { continue };
                 let is_it = |at: &usize| {
-                    let told = &lost[*at].1;
-                    found[*at].is_none() && self.is_from_entry(line, &message, told)
+                    let utterance = &lost[*at].1;
+                    found[*at].is_none() && self.is_from_entry(line, &message, utterance)
                 };
                 if let Some(at) = (0..lost.len()).find(is_it)
                     && ids.insert(message.id().unwrap_or_default().to_owned())
@@ -180,10 +185,11 @@ impl OperationInProgress<'_> {
             }
             after = page.last().map(|line| line.seq);
         }
-        let message = |((before, told), found): ((_, Utterance), Option<UiMessage>)| LostMessage {
-            before,
-            message: found.unwrap_or_else(|| self.message_of_utterance(&told)),
-        };
+        let message =
+            |((before, utterance), found): ((_, Utterance), Option<UiMessage>)| LostMessage {
+                before,
+                message: found.unwrap_or_else(|| self.message_of_utterance(&utterance)),
+            };
         Ok(lost.into_iter().zip(found).map(message).collect())
     }
 
@@ -214,25 +220,25 @@ impl OperationInProgress<'_> {
     }
 
     /// Whether an utterance is that of a ledger entry. An answer is recorded after its message.
-    fn is_from_entry(&self, line: &LedgerLine, message: &UiMessage, told: &Utterance) -> bool {
+    fn is_from_entry(&self, line: &LedgerLine, message: &UiMessage, utterance: &Utterance) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return false };
         let ts = entry.entry.get("ts").and_then(Json::as_number).map(|ts| ts as i64);
-        let is_then = match told.speaker {
-            Speaker::User => ts == Some(told.ts.millis()),
-            Speaker::Assistant => ts >= Some(told.ts.millis()),
+        let is_then = match utterance.speaker {
+            Speaker::User => ts == Some(utterance.ts.millis()),
+            Speaker::Assistant => ts >= Some(utterance.ts.millis()),
         };
-        is_then && self.has_words(message, told)
+        is_then && self.has_words(message, utterance)
     }
 
     /// Makes a message of what a snapshot tells of it.
-    fn message_of_utterance(&self, told: &Utterance) -> UiMessage {
-        let role = match told.speaker {
+    fn message_of_utterance(&self, utterance: &Utterance) -> UiMessage {
+        let role = match utterance.speaker {
             Speaker::User => Role::User,
             Speaker::Assistant => Role::Assistant,
         };
         let id = format!("h_{:016x}", self.locked.engine.ids.next());
-        let mut message = UiMessage::new(id, role, vec![UiPart::text(told.text.as_str())]);
-        let mut metadata = NewMetadata::new(told.ts);
+        let mut message = UiMessage::new(id, role, vec![UiPart::text(utterance.text.as_str())]);
+        let mut metadata = NewMetadata::new(utterance.ts);
         metadata.set_chat_key(Some(self.locked.chat.key().as_str()));
         metadata.set_kind(MessageKind::Normal);
         metadata.set_source(MessageSource::Snapshot);
@@ -242,12 +248,12 @@ impl OperationInProgress<'_> {
 }
 
 /// Whether a message begins like a long utterance.
-fn has_beginning(message: &UiMessage, told: &Utterance) -> bool {
-    let Some(said) = utterances(&[message], told.ts).pop() else { return false };
-    let mut both = said.text.chars().zip(told.text.chars()).take(BEGINNING_CHARS);
-    said.speaker == told.speaker
-        && told.text.chars().count() > BEGINNING_CHARS
-        && both.all(|(said, told)| said == told)
+fn has_beginning(message: &UiMessage, utterance: &Utterance) -> bool {
+    let Some(in_message) = utterances(&[message], utterance.ts).pop() else { return false };
+    let mut both = in_message.text.chars().zip(utterance.text.chars()).take(BEGINNING_CHARS);
+    in_message.speaker == utterance.speaker
+        && utterance.text.chars().count() > BEGINNING_CHARS
+        && both.all(|(one, other)| one == other)
 }
 
 /// Gives a message the time at which it was written, instead of that of its ledger entry.

@@ -35,19 +35,19 @@ pub(crate) async fn announce_outcome(
     let LedgerBody::Entry(entry) = &request_line.body else { return Ok(()) };
     let line = operated.line();
     let chat = locked.chat.key();
-    let mut told = Object::from([
+    let mut notice_entry = Object::from([
         ("v", Json::from(1u64)),
         ("ts", locked.engine.clock.now().to_json()),
         ("role", "assistant".into()),
         ("text", line.as_str().into()),
         ("chatKey", chat.as_str().into()),
     ]);
-    told.set_or_remove("channel", entry.entry.get("channel").cloned());
+    notice_entry.set_or_remove("channel", entry.entry.get("channel").cloned());
     let meta =
         Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
-    told.set("meta", meta);
+    notice_entry.set("meta", meta);
     let key = outcome_key(&entry.key);
-    locked.chat.ledger().accept(LedgerEntry { key, entry: told }).await?;
+    locked.chat.ledger().accept(LedgerEntry { key, entry: notice_entry }).await?;
     locked.engine.hub.send(chat, &RunEvent::Chunk(notice("context", &line)));
     Ok(())
 }

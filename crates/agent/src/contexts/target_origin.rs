@@ -55,7 +55,7 @@ pub(crate) struct OperationPlan {
     pub(super) index: Index,
 }
 
-type Found<T> = Result<Result<T, OperationRefusal>, RunError>;
+type OrRefusal<T> = Result<Result<T, OperationRefusal>, RunError>;
 
 impl OperationPlan {
     /// Finds what an operation on the live log continues with, or the reason to refuse it. Only an operation that
@@ -65,19 +65,21 @@ impl OperationPlan {
         view: View,
         operation: ContextOperation,
         moving: OpenRequest,
-    ) -> Found<Self> {
-        let asked = OperationInProgress { locked, view: &view, moving: &moving };
+    ) -> OrRefusal<Self> {
+        let operating = OperationInProgress { locked, view: &view, moving: &moving };
         let archive = ContextArchive::open(&locked.engine, &*locked.chat, &view).await?;
         let origin = match &operation {
-            ContextOperation::New { title, .. } => asked.clean_origin("new", title.as_deref()),
-            ContextOperation::Clear => asked.clean_origin("clear", None),
-            ContextOperation::Load { which } => asked.archived_origin(&archive, which).await?,
+            ContextOperation::New { title, .. } => operating.clean_origin("new", title.as_deref()),
+            ContextOperation::Clear => operating.clean_origin("clear", None),
+            ContextOperation::Load { which } => operating.archived_origin(&archive, which).await?,
             ContextOperation::Fork { at: None, .. } => {
                 Ok(TargetOrigin::Branch { by: "fork", place: None, view: None })
             }
-            ContextOperation::Fork { at: Some(at), .. } => asked.branch_origin("fork", at).await?,
-            ContextOperation::Rewind { to } => asked.branch_origin("rewind", to).await?,
-            ContextOperation::Undo => asked.left_origin().await?,
+            ContextOperation::Fork { at: Some(at), .. } => {
+                operating.branch_origin("fork", at).await?
+            }
+            ContextOperation::Rewind { to } => operating.branch_origin("rewind", to).await?,
+            ContextOperation::Undo => operating.left_origin().await?,
             ContextOperation::Recall { .. }
             | ContextOperation::Rename { .. }
             | ContextOperation::Checkpoint { .. } => {
@@ -131,7 +133,7 @@ impl OperationInProgress<'_> {
         &self,
         archive: &ContextArchive<'_>,
         which: &str,
-    ) -> Found<TargetOrigin> {
+    ) -> OrRefusal<TargetOrigin> {
         let snapshot = match archive.find(which).await? {
             Ok(snapshot) => snapshot,
             Err(refused) => return Ok(Err(refused)),
@@ -144,7 +146,7 @@ impl OperationInProgress<'_> {
         Ok(Ok(TargetOrigin::Archived { log, view, snapshot: Box::new(snapshot), lost }))
     }
 
-    async fn branch_origin(&self, by: &'static str, at: &str) -> Found<TargetOrigin> {
+    async fn branch_origin(&self, by: &'static str, at: &str) -> OrRefusal<TargetOrigin> {
         let place = match LogPlace::find(self.locked, self.view, at).await? {
             Ok(place) => place,
             Err(not_done) => return Ok(Err(not_done)),
@@ -156,7 +158,7 @@ impl OperationInProgress<'_> {
         Ok(Ok(TargetOrigin::Branch { by, place: Some(place), view }))
     }
 
-    async fn left_origin(&self) -> Found<TargetOrigin> {
+    async fn left_origin(&self) -> OrRefusal<TargetOrigin> {
         let nothing = || OperationRefusal::new("There is nothing to undo.");
         let head = &self.view.head;
         // The rotations since the operation have noted the log that it left; directly after it, the head names it.

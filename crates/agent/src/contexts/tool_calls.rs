@@ -60,8 +60,8 @@ pub(crate) async fn answer_call(
     switches: &RunSwitches,
     call: ContextToolInput,
 ) -> Result<Json, String> {
-    let told = |error: RunError| work.locked.engine.project.mask(&error.to_string());
-    let view = work.locked.chat.log().view().await.map_err(|error| told(error.into()))?;
+    let error_text = |error: RunError| work.locked.engine.project.mask(&error.to_string());
+    let view = work.locked.chat.log().view().await.map_err(|error| error_text(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
     let called = ContextToolCall { work, switches, view };
     let answered = match call {
@@ -80,7 +80,7 @@ pub(crate) async fn answer_call(
         ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
         ContextToolInput::History(input) => called.history(input).await,
     };
-    answered.map_err(told)?
+    answered.map_err(error_text)?
 }
 
 struct ContextToolCall<'a> {

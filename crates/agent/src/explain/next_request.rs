@@ -67,13 +67,13 @@ impl Agent {
             Some(open) => RequestInputs::read(agent, &**open).await?,
             None => RequestInputs::default(),
         };
-        let said: Vec<Arc<UiMessage>> =
+        let messages: Vec<Arc<UiMessage>> =
             found.messages.iter().chain(&found.queued).cloned().collect();
-        let asked = last_question_metadata(&said);
-        let chat_id = asked.and_then(Metadata::chat_id).map(str::to_owned);
+        let question = last_question_metadata(&messages);
+        let chat_id = question.and_then(Metadata::chat_id).map(str::to_owned);
         let place = ChatLocation { channel: found.channel, chat_id };
         let sources = SystemSources::read_at(agent, chat, place);
-        let request_id = asked.and_then(Metadata::request_id);
+        let request_id = question.and_then(Metadata::request_id);
         let blocks = sources.blocks(agent, chat, request_id, &found.loaded);
         let mut request = PreparedRequest::new(
             agent,

@@ -13,8 +13,8 @@ pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
     if entry.entry.str("role") != Some(COMMAND) {
         return None;
     }
-    let request_seq = entry.entry.get("meta")?.get("operation")?.as_object()?;
-    ContextOperation::from_object(request_seq)
+    let operation = entry.entry.get("meta")?.get("operation")?.as_object()?;
+    ContextOperation::from_object(operation)
 }
 
 /// Returns the key of the ledger entry with the outcome of an operation.
@@ -28,16 +28,17 @@ pub(crate) async fn has_outcome(chat: &dyn Chat, line: &LedgerLine) -> Result<bo
     Ok(chat.ledger().entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
 }
 
-/// Returns the outcome in the ledger of an operation that was asked for at `asked`.
+/// Returns the outcome in the ledger of an operation that was asked for at `request_seq`.
 pub(crate) async fn outcome_of(
     chat: &dyn Chat,
     request_seq: LedgerSeq,
     key: &str,
 ) -> Result<Option<OperationOutcome>, ReadError> {
-    let Some(told) = chat.ledger().entry_of(&outcome_key(key), Some(request_seq)).await? else {
+    let Some(outcome_seq) = chat.ledger().entry_of(&outcome_key(key), Some(request_seq)).await?
+    else {
         return Ok(None);
     };
-    let before = LedgerSeq::new(told.get().saturating_sub(1));
+    let before = LedgerSeq::new(outcome_seq.get().saturating_sub(1));
     let lines = chat.ledger().after(Some(before), 1).await?;
     Ok(lines.iter().find_map(|line| match &line.body {
         LedgerBody::Entry(entry) => {

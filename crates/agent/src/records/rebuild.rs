@@ -65,9 +65,9 @@ pub(crate) async fn rebuild(
             rebuilt.missing.push(sentence.to_owned());
         }
         RequestMessages::Summary(sha256) => {
-            if let Some(said) = rebuilt.read_blob(store, sha256, "the messages").await {
+            if let Some(text) = rebuilt.read_blob(store, sha256, "the messages").await {
                 let read =
-                    parse_list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
+                    parse_list(&text).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
                 rebuilt.shown = read.collect();
             }
         }
@@ -114,8 +114,8 @@ impl RebuiltRequest {
         self.compactions =
             view.lines.iter().filter_map(|line| compaction_data(&line.body)).collect();
         // A request shows each reference before the message it was fetched for, regardless of its place in the log.
-        let said = place_references(view_messages(&view));
-        self.shown = show_messages(limits, &said, so_far.as_ref(), &self.pruned);
+        let messages = place_references(view_messages(&view));
+        self.shown = show_messages(limits, &messages, so_far.as_ref(), &self.pruned);
         Ok(())
     }
 

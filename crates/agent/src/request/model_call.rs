@@ -63,10 +63,10 @@ impl<'a> ModelCall<'a> {
             let shown = RequestMessages::Summary(String::new());
             return Self::record(work, prepared, compiled, shown, true).await;
         }
-        let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
-        let said = Json::from(said).to_string();
-        let sha256 = digest(said.as_bytes());
-        keep_text(work, &sha256, &said, "application/json").await;
+        let messages: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
+        let messages = Json::from(messages).to_string();
+        let sha256 = digest(messages.as_bytes());
+        keep_text(work, &sha256, &messages, "application/json").await;
         Self::record(work, prepared, compiled, RequestMessages::Summary(sha256), true).await
     }
 
@@ -176,10 +176,10 @@ impl<'a> ModelCall<'a> {
         work: &ActiveRun,
         sink: ChunkSink<'_>,
     ) -> Result<AnswerEnd, ProviderError> {
-        let (told, mut resends) = mpsc::unbounded_channel();
+        let (resend_sender, mut resends) = mpsc::unbounded_channel();
         // If the caller no longer waits for the answer, there is no receiver to inform.
         let resent = Box::new(move |recipe: Recipe, body: &str| {
-            let _ = told.send((recipe, body.to_owned()));
+            let _ = resend_sender.send((recipe, body.to_owned()));
         });
         let CompiledRequest { request, body, .. } = self.compiled;
         let mut answering =

@@ -48,14 +48,14 @@ pub(crate) async fn keep_text(work: &ActiveRun, sha256: &str, text: &str, media_
 
 /// Logs that a call could not be recorded; the call is made all the same.
 pub(crate) fn log_not_recorded(work: &ActiveRun, error: &dyn std::error::Error) {
-    let told = work.locked.engine.project.mask(&error.to_string());
-    let fields = vec![("message", told.into())];
+    let error_text = work.locked.engine.project.mask(&error.to_string());
+    let fields = vec![("message", error_text.into())];
     work.log(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
 }
 
 /// Returns the run of the last answer. If another process ran the chat, it is not one of ours.
 async fn last_run(work: &ActiveRun) -> Option<String> {
-    let said = work.messages().await;
-    let last = said.iter().rev().find(|message| message.role() == Role::Assistant)?;
+    let messages = work.messages().await;
+    let last = messages.iter().rev().find(|message| message.role() == Role::Assistant)?;
     Some(Metadata::of(last).run_id()?.to_owned())
 }

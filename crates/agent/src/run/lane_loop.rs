@@ -186,13 +186,14 @@ impl LaneLoop {
         let mut known = None;
         loop {
             let (mut state, mut unread) = self.read(known).await?;
-            let Some((asked, operation)) = unread.queue.operation.take() else {
+            let Some((request_line, operation)) = unread.queue.operation.take() else {
                 return Ok((state, unread));
             };
             let Some(view) = state.view.take() else { return Ok((state, unread)) };
             let view = self.locked.promote(view, &unread.queue.lines).await?;
             let journal = Journal::read(&state.journal);
-            known = self.do_operation(state.about, view, journal, &asked, &operation).await?;
+            known =
+                self.do_operation(state.about, view, journal, &request_line, &operation).await?;
         }
     }
 

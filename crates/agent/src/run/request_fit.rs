@@ -155,9 +155,9 @@ impl RequestFit {
 
     /// Allows new compactions if the message has grown since the last request.
     fn notice_growth(&mut self, so_far: &UiMessage) {
-        let said = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
-        if self.last_message != said {
-            self.last_message = said;
+        let last_message = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
+        if self.last_message != last_message {
+            self.last_message = last_message;
             self.compactions = 0;
             self.overflows = 0;
         }

@@ -38,8 +38,8 @@ pub(crate) struct RunProgress {
 
 /// Returns the number of messages up to the last answer, all of which an earlier request has shown.
 async fn messages_seen(work: &ActiveRun) -> usize {
-    let said = work.messages().await;
-    said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
+    let messages = work.messages().await;
+    messages.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
 }
 
 impl RunProgress {

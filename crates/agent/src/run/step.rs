@@ -153,9 +153,9 @@ async fn ask_model(
         Ok(written) => written,
         Err(error) => return Ok(Some(provider_failure(work, &error))),
     };
-    let said = work.messages().await;
+    let messages = work.messages().await;
     let shown_ids: Vec<String> =
-        said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
+        messages.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let is_counted = progress.fit.is_counted();
     let asking = ModelCall::new(work, &prepared, &written, &so_far, is_counted).await?;
     asking.log_call(work, &shown_ids, progress.logged).await;

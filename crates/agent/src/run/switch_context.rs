@@ -201,18 +201,19 @@ async fn leave_context(
     plan: &mut OperationPlan,
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
-    let said = work.messages().await;
+    let messages = work.messages().await;
     let is_current = |message: &&Arc<UiMessage>| {
         message.id().is_some_and(|id| plan.moving.current.iter().any(|known| known == id))
     };
-    let is_there = said.iter().any(|message| message.id() == so_far.id());
+    let is_there = messages.iter().any(|message| message.id() == so_far.id());
     if !is_there {
-        let moved: Vec<&str> = said.iter().filter(is_current).filter_map(|it| it.id()).collect();
+        let moved: Vec<&str> =
+            messages.iter().filter(is_current).filter_map(|it| it.id()).collect();
         let metadata = finish::answer_metadata(work, &Outcome::Done, None);
         let mut left = message_left_behind(&so_far, metadata, &moved);
         // The message also lists what was taken along, so it is needed even if the run has said nothing since it
         // was settled.
-        let ends_with_question = || said.last().is_some_and(|last| last.role() == Role::User);
+        let ends_with_question = || messages.last().is_some_and(|last| last.role() == Role::User);
         if left.parts().is_empty() && !ends_with_question() {
             left.parts_mut().push(UiPart::StepStart(StepStartPart::new()));
         }

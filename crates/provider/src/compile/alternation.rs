@@ -23,13 +23,13 @@ pub(super) fn alternate(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
     for exchange in exchanges {
         match exchange {
             Exchange::Person(parts) => push_person(&mut turns, parts),
-            Exchange::Assistant { parts: said, results } => {
+            Exchange::Assistant { parts, results } => {
                 match turns.last().map(|last| last.role) {
                     None => push_person(&mut turns, single_text(OPENING)),
                     Some(ModelRole::Assistant) => push_person(&mut turns, single_text(GO_ON)),
                     Some(ModelRole::User | ModelRole::Tool | ModelRole::System) => {}
                 }
-                turns.push(model_message(ModelRole::Assistant, said));
+                turns.push(model_message(ModelRole::Assistant, parts));
                 if !results.is_empty() {
                     turns.push(model_message(ModelRole::Tool, results));
                 }
@@ -46,10 +46,12 @@ pub(super) fn alternate(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
 
 fn push_person<'a>(turns: &mut Vec<ModelMessage<'a>>, parts: ModelParts<'a>) {
     if let Some(ModelMessage {
-        role: ModelRole::User, content: ModelContent::Parts(said), ..
+        role: ModelRole::User,
+        content: ModelContent::Parts(last_parts),
+        ..
     }) = turns.last_mut()
     {
-        said.extend(parts);
+        last_parts.extend(parts);
         return;
     }
     turns.push(model_message(ModelRole::User, parts));

@@ -71,7 +71,7 @@ pub(crate) enum Verdict {
     /// The provider failed, and it is unknown whether the problem is temporary.
     Failed,
     /// The answer comes from another kind of server.
-    Elsewhere,
+    OtherServer,
     /// The request would be refused again.
     Refused,
 }
@@ -81,16 +81,16 @@ impl ProviderErrorText {
     pub(crate) fn from_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
-        let mut said = match Json::parse(text) {
+        let mut error = match Json::parse(text) {
             Ok(json) => Self::read(&json),
             // A page says no more than the status.
             Err(_) if text.starts_with('<') => Self::default(),
             Err(_) => Self { message: text.to_owned(), ..Self::default() },
         };
-        said.status = Some(status);
-        said.place = OverflowPlace::Body;
-        said.body = text.to_owned();
-        said
+        error.status = Some(status);
+        error.place = OverflowPlace::Body;
+        error.body = text.to_owned();
+        error
     }
 
     /// Reads an event, or an answer that is not a stream, if it reports an error.
@@ -149,7 +149,7 @@ impl ProviderErrorText {
             Some(404) => Verdict::Model,
             // The clients of OpenAI and Anthropic try again at the same statuses.
             Some(408 | 409 | 429 | 500..) => Verdict::Passing,
-            Some(300..=399) => Verdict::Elsewhere,
+            Some(300..=399) => Verdict::OtherServer,
             Some(_) => Verdict::Refused,
             None => self.verdict_by_mark(),
         }

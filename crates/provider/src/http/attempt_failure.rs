@@ -129,7 +129,7 @@ impl RequestParty<'_> {
             },
             Verdict::Passing => return self.unavailable_failure(words, retry),
             Verdict::Failed => ProviderError::Failed { provider, reason: words.clone() },
-            Verdict::Elsewhere => return self.protocol_failure(words, retry),
+            Verdict::OtherServer => return self.protocol_failure(words, retry),
             Verdict::Refused | Verdict::MaxTokensRenamed => {
                 ProviderError::Refused { provider, status: report.status, message: words.clone() }
             }

@@ -4,7 +4,7 @@ use ship_message::Chunk;
 
 use super::answer_draft::Origin;
 use super::api::Api;
-use super::stream_reader::Intake;
+use super::stream_reader::AnswerReceiver;
 use crate::wire::Format;
 
 /// Returns the chunks of an answer that comes in pieces of `size` bytes; `None` if it does not end properly.
@@ -15,13 +15,13 @@ pub fn read_answer(format: Format, bytes: &[u8], size: usize) -> Option<Vec<Chun
         Format::Anthropic => Api::Anthropic,
     };
     let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 0 };
-    let mut intake = Intake::new(api.reader(origin));
+    let mut receiver = AnswerReceiver::new(api.reader(origin));
     let mut chunks = Vec::new();
     for piece in bytes.chunks(size.max(1)) {
-        if intake.push(piece, &mut chunks).ok()?.is_some() {
+        if receiver.push(piece, &mut chunks).ok()?.is_some() {
             return Some(chunks);
         }
     }
-    intake.end(&mut chunks).ok()?;
+    receiver.end(&mut chunks).ok()?;
     Some(chunks)
 }

@@ -27,7 +27,7 @@ pub(crate) trait StreamReader: Send {
 }
 
 /// An answer that is being received.
-pub(crate) struct Intake {
+pub(crate) struct AnswerReceiver {
     reader: Box<dyn StreamReader>,
     shape: Shape,
     bytes_left: usize,
@@ -40,7 +40,7 @@ enum Shape {
     Whole(Vec<u8>),
 }
 
-impl Intake {
+impl AnswerReceiver {
     pub(crate) fn new(reader: Box<dyn StreamReader>) -> Self {
         Self { reader, shape: Shape::Unknown, bytes_left: ANSWER_BYTES_MAX }
     }

@@ -9,7 +9,7 @@ use ship_message::{Assembler, Chunk, TextChunk};
 use super::answer_draft::Origin;
 use super::answer_fault::AnswerFault;
 use super::api::Api;
-use super::stream_reader::{ANSWER_BYTES_MAX, Intake};
+use super::stream_reader::{ANSWER_BYTES_MAX, AnswerReceiver};
 use crate::AnswerEnd;
 
 /// Feeds bytes in pieces of `size`, then ends or breaks the connection.
@@ -20,18 +20,18 @@ pub(crate) fn feed(
     ends: bool,
 ) -> (Vec<Chunk>, Result<AnswerEnd, AnswerFault>) {
     let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 7 };
-    let mut intake = Intake::new(api.reader(origin));
+    let mut receiver = AnswerReceiver::new(api.reader(origin));
     let mut chunks = Vec::new();
     for piece in bytes.chunks(size.max(1)) {
-        match intake.push(piece, &mut chunks) {
+        match receiver.push(piece, &mut chunks) {
             Ok(None) => {}
             Ok(Some(answered)) => return (chunks, Ok(answered)),
             Err(fault) => return (chunks, Err(fault)),
         }
     }
     let ended = match ends {
-        true => intake.end(&mut chunks),
-        false => intake.end_broken(&mut chunks).ok_or(AnswerFault::Unfinished),
+        true => receiver.end(&mut chunks),
+        false => receiver.end_broken(&mut chunks).ok_or(AnswerFault::Unfinished),
     };
     (chunks, ended)
 }
@@ -217,12 +217,12 @@ fn what_is_no_answer_is_told_apart_by_how_it_begins() {
 #[test]
 fn an_answer_without_end_is_ended() {
     let origin = Origin { provider: "openai", model: "m".to_owned(), serial: 7 };
-    let mut intake = Intake::new(Api::OpenAi.reader(origin));
+    let mut receiver = AnswerReceiver::new(Api::OpenAi.reader(origin));
     let comments = b": ping\n\n".repeat(1 << 17);
     let mut chunks = Vec::new();
     let pieces = ANSWER_BYTES_MAX / comments.len();
     for _ in 0..pieces {
-        assert!(intake.push(&comments, &mut chunks).unwrap().is_none());
+        assert!(receiver.push(&comments, &mut chunks).unwrap().is_none());
     }
-    assert!(matches!(intake.push(&comments, &mut chunks), Err(AnswerFault::Protocol(_))));
+    assert!(matches!(receiver.push(&comments, &mut chunks), Err(AnswerFault::Protocol(_))));
 }

@@ -24,7 +24,7 @@ use crate::style::Style;
 use crate::table;
 use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
-use input::{LineSource, Typed};
+use input::{LineInput, LineSource};
 use question::{Question, QuestionReply};
 use screen::Screen;
 use slash::{LineMeaning, Slash};
@@ -105,12 +105,12 @@ impl ChatScreen<'_> {
     /// Reads one line and acts on it.
     async fn read_and_act(&mut self) -> Result<ChatAction, Failure> {
         match self.next_line().await? {
-            Typed::End => return Ok(ChatAction::Leave),
-            Typed::Interrupted => self.print_note("Ctrl-D leaves.")?,
-            Typed::TooLong => {
+            LineInput::End => return Ok(ChatAction::Leave),
+            LineInput::Interrupted => self.print_note("Ctrl-D leaves.")?,
+            LineInput::TooLong => {
                 self.print_failure(Failure::too_long(None, self.session.message_bytes_max()))?
             }
-            Typed::Line(line) => match slash::interpret_line(&line) {
+            LineInput::Line(line) => match slash::interpret_line(&line) {
                 LineMeaning::Nothing => {}
                 LineMeaning::Command(command) => return self.run_command(command).await,
                 LineMeaning::Usage(usage) => self.print_note(usage)?,
@@ -124,7 +124,7 @@ impl ChatScreen<'_> {
     }
 
     /// Waits for a line, and meanwhile reports changes of other processes to the contexts.
-    async fn next_line(&mut self) -> Result<Typed, Failure> {
+    async fn next_line(&mut self) -> Result<LineInput, Failure> {
         if self.session.json {
             return self.input.line().await;
         }
@@ -139,8 +139,8 @@ impl ChatScreen<'_> {
                 typed = &mut line => return typed,
                 () = tokio::time::sleep(LOOK_EVERY), if looks => match self.news.read().await {
                     Ok(news) => {
-                        for told in &news {
-                            aside.line(&context::dim_line(told))?;
+                        for notice in &news {
+                            aside.line(&context::dim_line(notice))?;
                         }
                         // Completions are only a help: a failure to read the contexts is no news.
                         if let (false, Ok(Some(contexts))) =
@@ -158,8 +158,8 @@ impl ChatScreen<'_> {
 
     /// Reports changes of other processes to the contexts, and updates the completions.
     async fn print_news(&mut self) -> Result<(), Failure> {
-        for told in self.news.read().await? {
-            output::print_line(&context::dim_line(&told))?;
+        for notice in self.news.read().await? {
+            output::print_line(&context::dim_line(&notice))?;
         }
         if self.input.is_interactive()
             && let Some(contexts) = self.agent.contexts(&self.session.chat).await?
@@ -209,7 +209,7 @@ impl ChatScreen<'_> {
             return Ok(ChatAction::Listen);
         };
         let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
-        let told = match operated {
+        let printed = match operated {
             Err(error) => Err(command_failure(error)),
             Ok(operated) if session.json => {
                 context::print_outcome(session, agent, &operation, operated).await
@@ -218,7 +218,7 @@ impl ChatScreen<'_> {
                 context::print_outcome_in_chat(session, agent, &operation, operated).await
             }
         };
-        if let Err(failure) = told {
+        if let Err(failure) = printed {
             self.print_failure(failure)?;
         }
         Ok(if is_done && !session.json { ChatAction::Resume } else { ChatAction::Listen })

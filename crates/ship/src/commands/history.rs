@@ -78,7 +78,7 @@ struct History<'a> {
     sealed: Vec<SealedLog>,
     /// The sealed log that was read last, with its index.
     open: Option<(usize, View)>,
-    found: Found,
+    found: FoundMessages,
     /// The messages in their order.
     order: Vec<TimedMessages>,
 }
@@ -101,7 +101,7 @@ struct HistoryPlace {
 
 impl<'a> History<'a> {
     async fn find(chat: &'a dyn Chat, last: usize) -> Result<Self, Failure> {
-        let mut found = Found::default();
+        let mut found = FoundMessages::default();
         // The live log goes first: if it is rotated meanwhile, it is then found among the sealed ones.
         let live = chat.log().view().await?;
         if let Some(view) = &live {
@@ -165,11 +165,11 @@ impl<'a> History<'a> {
 
 /// The messages that were found, with their places.
 #[derive(Default)]
-struct Found {
+struct FoundMessages {
     places: HashMap<String, TimedMessages>,
 }
 
-impl Found {
+impl FoundMessages {
     /// Adds the messages of a log that are not found yet.
     fn add_log(&mut self, view: &View, log: usize) {
         let mut place = HistoryPlace::default();

@@ -70,9 +70,9 @@ async fn requests_answered_together(
     for look in store.chats().await? {
         let Ok(key) = look.key else { continue };
         // An unreadable chat adds nothing here, but its log may.
-        let said = active_messages(&*store, &key).await.unwrap_or_default();
+        let messages = active_messages(&*store, &key).await.unwrap_or_default();
         let mut after =
-            said.iter().skip_while(|message| request_id_of(message) != Some(id)).skip(1);
+            messages.iter().skip_while(|message| request_id_of(message) != Some(id)).skip(1);
         let answer = after.find(|message| message.role() == ship_message::Role::Assistant);
         ids.extend(answer.and_then(request_id_of).map(str::to_owned));
     }
@@ -120,25 +120,25 @@ fn format_line(line: &Object, columns: usize, style: Style) -> String {
 
 /// Returns the details of a line, the most important first, without the fields that every line has.
 fn details(line: &Object) -> String {
-    let (mut said, mut more): (Vec<String>, Vec<String>) = Default::default();
+    let (mut details, mut more): (Vec<String>, Vec<String>) = Default::default();
     for (key, value) in line.iter() {
         let list = value.as_array().unwrap_or_default();
         let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match key {
             "ts" | "level" | "kind" | "chatKey" | "requestId" | "runId" | "sha256" => {}
-            "error" | "message" | "problem" => said.push(plain),
+            "error" | "message" | "problem" => details.push(plain),
             "model" | "finishReason" => more.push(plain),
             "bytes" => more.push(format!("{plain} bytes")),
             "olderMessages" if list.is_empty() => {}
             "olderMessages" => more.push(format!("{} older", list.len())),
-            "newMessages" => said.extend(list.iter().map(quote_message)),
-            "parts" => said.extend(list.iter().map(part_text)),
+            "newMessages" => details.extend(list.iter().map(quote_message)),
+            "parts" => details.extend(list.iter().map(part_text)),
             key => more.push(format!("{key} {plain}")),
         }
     }
-    said.extend(more);
-    said.retain(|piece| !piece.is_empty());
-    said.join(", ")
+    details.extend(more);
+    details.retain(|piece| !piece.is_empty());
+    details.join(", ")
 }
 
 /// Quotes the text of a message.

@@ -75,7 +75,7 @@ async fn verify_and_repair(
     let found = chat.verify().await?;
     let (left, found): (Vec<_>, Vec<_>) = found
         .into_iter()
-        .filter(|problem| !problem.known)
+        .filter(|problem| !problem.is_reported)
         .partition(|problem| problem.repair == RepairEffect::Nothing);
     if dry_run || found.is_empty() {
         report.left.extend(left);
@@ -84,7 +84,7 @@ async fn verify_and_repair(
     }
     repair(&*chat, key, &found).await.map_err(command_failure)?;
     report.found.extend(found);
-    report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.known));
+    report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.is_reported));
     Ok(())
 }
 

@@ -84,18 +84,18 @@ pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
         Outcome::Failed(sentence) => Some(sentence.as_str()),
     };
     let settings = session.project.settings();
-    let mut said: Vec<String> = reply
+    let mut texts: Vec<String> = reply
         .messages
         .iter()
         .flat_map(|message| project_texts_for_user(message, settings))
         .collect();
-    said.retain(|text| Some(text.as_str()) != ending);
+    texts.retain(|text| Some(text.as_str()) != ending);
     if !session.json {
-        said.iter().try_for_each(|text| output::print_line(&text_for_user::render_text(text)))?;
+        texts.iter().try_for_each(|text| output::print_line(&text_for_user::render_text(text)))?;
     }
     match &reply.outcome {
         Outcome::Done | Outcome::Parked => Ok(()),
-        Outcome::Stopped => Err(stopped_failure(said.is_empty(), reply.left_context.as_ref())),
+        Outcome::Stopped => Err(stopped_failure(texts.is_empty(), reply.left_context.as_ref())),
         Outcome::Failed(sentence) => Err(run_failure(session, answer, sentence)),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     }
     name_project(session, &mut problems);
     // A problem that a person has seen and that cannot be healed is no failure.
-    let ok = problems.iter().all(|problem| problem.known);
+    let ok = problems.iter().all(|problem| problem.is_reported);
     if session.json {
         let problems: Vec<Json> = problems.iter().map(to_json).collect();
         output::print_json(&Json::Object(Object::from([
@@ -69,7 +69,7 @@ pub(super) fn to_json(problem: &StorageProblem) -> Json {
         ("kind", problem.kind.as_str().into()),
         ("message", problem.message.as_str().into()),
         ("remedy", problem.remedy.as_str().into()),
-        ("known", problem.known.into()),
+        ("known", problem.is_reported.into()),
     ]))
 }
 
@@ -78,8 +78,8 @@ fn print(session: &Session, problems: &[StorageProblem], chats: usize) -> Result
     for problem in problems {
         print_problem(problem, style)?;
     }
-    let known = problems.iter().filter(|problem| problem.known).count();
-    if problems.iter().any(|it| !it.known && it.repair != RepairEffect::Nothing) {
+    let known = problems.iter().filter(|problem| problem.is_reported).count();
+    if problems.iter().any(|it| !it.is_reported && it.repair != RepairEffect::Nothing) {
         let repair = session.chat_flags.add_to("ship repair");
         output::print_line(&format!(
             "`{repair}` heals what can be healed, and marks the rest as known."
@@ -98,7 +98,7 @@ fn print(session: &Session, problems: &[StorageProblem], chats: usize) -> Result
 
 /// Prints a problem and its remedy.
 pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<(), Failure> {
-    if problem.known {
+    if problem.is_reported {
         let line = format!("{} {}", describe_problem(problem, style), style.dim("(known)"));
         return output::print_line(&table::wrap_text(&line, 2));
     }
@@ -114,6 +114,6 @@ pub(super) fn describe_problem(problem: &StorageProblem, style: Style) -> String
         offset => format!("{} at byte {offset}", problem.file),
     };
     let kind = problem.kind.as_str().replace('_', " ");
-    let kind = if problem.known { style.dim(&kind) } else { style.red(&kind) };
+    let kind = if problem.is_reported { style.dim(&kind) } else { style.red(&kind) };
     format!("{kind} {}: {}", style.bold(&place), output::escape_unprintable(&problem.message))
 }

@@ -169,8 +169,8 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 
 fn is_not_plain(error: &io::Error) -> bool {
     // `O_NOFOLLOW` reports a link as LOOP, and opening a socket fails with NXIO.
-    let plain = [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|code| plain.contains(&code))
+    let codes = [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

@@ -10,7 +10,7 @@ use ship_message::json::Json;
 use super::chat::ChatFiles;
 use super::log_reading::first_two_lines;
 use super::rotate::sealed_path;
-use super::view_cache::KeptView;
+use super::view_cache::ViewCache;
 use super::{purge, view};
 use crate::line::LineKind;
 use crate::scan::{LogScan, ScannedLine, scan};
@@ -121,7 +121,7 @@ impl ChatFiles {
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
-        let mut view = match KeptView::default().read(&self.env, &path) {
+        let mut view = match ViewCache::default().read(&self.env, &path) {
             // Nothing of it can be read, and a repair cannot change that.
             Ok(None) | Err(StorageError::Damaged { .. }) => {
                 return Err(self.no_sealed_log_error(name));

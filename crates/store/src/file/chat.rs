@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 
 use super::context::{self, Batch, ContextFold};
-use super::copied_lines::{Elsewhere, OtherChats};
+use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile};
 use super::ledger::{self, Adding, Addition, LedgerFold};
@@ -22,7 +22,7 @@ use super::overview::read_about;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate;
 use super::store_env::Env;
-use super::view_cache::KeptView;
+use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
 use super::{prepared_line, quarantine, verify};
 use crate::chat_folder::folder_name;
@@ -90,7 +90,7 @@ pub(crate) struct ChatFiles {
     write_right: Arc<RightFile>,
     lane: Arc<RightFile>,
     pub(crate) context: LogFile<ContextFold>,
-    view_cache: KeptView,
+    view_cache: ViewCache,
     pub(crate) cursors: CursorCache,
     pub(super) ledger: LogFile<LedgerFold>,
     pub(super) run: JournalFile,
@@ -119,7 +119,7 @@ impl ChatFiles {
             write_right: right(Right::Write, "lock"),
             lane: right(Right::Lane, "lane"),
             context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
-            view_cache: KeptView::default(),
+            view_cache: ViewCache::default(),
             cursors: CursorCache::default(),
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
@@ -404,8 +404,8 @@ impl ChatFiles {
         rotation: Rotation,
         others: &OtherChats<'_>,
     ) -> Result<Rotated, RotateError> {
-        let mut elsewhere = Elsewhere::new(self, others);
-        let ready = rotate::prepare_rotation(&self.env, rotation, &mut elsewhere)?;
+        let mut sources = CopySources::new(self, others);
+        let ready = rotate::prepare_rotation(&self.env, rotation, &mut sources)?;
         let right = self.take_write_right("rotate")?;
         let mut writing = self.context.begin_writing(&right)?;
         if writing.tail().is_none() {
@@ -419,7 +419,7 @@ impl ChatFiles {
             PromoteError::Storage(error) => error.into(),
         })?;
         let archive = &self.paths.archive;
-        let damage = elsewhere.quarantine_damage(&self.paths.quarantine)?;
+        let damage = sources.quarantine_damage(&self.paths.quarantine)?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
         // That log is not read again.
         self.view_cache.forget();

@@ -27,14 +27,14 @@ pub(crate) type OtherChats<'a> =
     dyn Fn(&ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> + 'a;
 
 /// The source of lines that are not in the live log.
-pub(crate) struct Elsewhere<'a> {
+pub(crate) struct CopySources<'a> {
     chat: &'a ChatFiles,
     others: &'a OtherChats<'a>,
     /// The logs read so far; several pieces may come from one log.
     read: HashMap<(ChatKey, Option<SealedName>), CopiedLog>,
 }
 
-impl<'a> Elsewhere<'a> {
+impl<'a> CopySources<'a> {
     pub(crate) fn new(chat: &'a ChatFiles, others: &'a OtherChats<'a>) -> Self {
         Self { chat, others, read: HashMap::new() }
     }
@@ -162,7 +162,7 @@ impl CopiedLog {
             let is_new = quarantine::quarantine_bytes(env, folder, &self.path, *offset, bytes)?;
             let mut problems = self.problems.iter_mut();
             if let Some(problem) = problems.find(|problem| problem.offset == *offset) {
-                problem.known = !is_new;
+                problem.is_reported = !is_new;
             }
         }
         Ok(())

@@ -508,8 +508,8 @@ pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageErr
 pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
     let live = live_path(folder);
     let head = first_line(env, &live)?.filter(|line| line.event() == Some("head"));
-    let told = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
-    if let Some(archives) = told {
+    let archives = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
+    if let Some(archives) = archives {
         return Ok((1..=archives).rev().collect());
     }
     let first = match env.read(&live)? {

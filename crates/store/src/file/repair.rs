@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::chat::ChatFiles;
-use super::copied_lines::Elsewhere;
+use super::copied_lines::CopySources;
 use super::ledger::{Adding, LedgerFold};
 use super::log::Writing;
 use super::published::{CopiedRange, copied_ranges, missing_end};
@@ -126,11 +126,11 @@ impl ChatFiles {
             return Ok(Vec::new());
         };
         let replaced = head_in(&head.line).and_then(|head| head.sealed);
-        let mut elsewhere = Elsewhere::new(self, &|_| Ok(None));
+        let mut sources = CopySources::new(self, &|_| Ok(None));
         let mut missing = Vec::new();
         for CopiedRange { log, first, last } in copied_ranges(&head.line) {
             let Some(log) = log.or_else(|| replaced.clone()) else { continue };
-            match elsewhere.sealed_lines(log, (first, last)) {
+            match sources.sealed_lines(log, (first, last)) {
                 Ok(lines) => missing.extend(lines),
                 Err(RotateError::Storage(error)) => return Err(error),
                 // That log is gone or purged, and its lines with it.

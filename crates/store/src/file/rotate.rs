@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::context::{ContextFold, LinePosition};
-use super::copied_lines::Elsewhere;
+use super::copied_lines::CopySources;
 use super::log::{LogTail, Span, Writing};
 use super::prepared_line::{self, PrepareError, PreparedLine};
 use super::published::{CopiedRange, LogToPublish, missing_end};
@@ -62,7 +62,7 @@ impl Ready {
 pub(crate) fn prepare_rotation(
     env: &Env,
     rotation: Rotation,
-    elsewhere: &mut Elsewhere<'_>,
+    sources: &mut CopySources<'_>,
 ) -> Result<Ready, RotateError> {
     let Rotation { expected, head, pieces } = rotation;
     let mut ready = Vec::with_capacity(pieces.len());
@@ -70,14 +70,14 @@ pub(crate) fn prepare_rotation(
         ready.push(match piece {
             LogPiece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
             LogPiece::KeepFrom(first) => ReadyPiece::Keep(first, None),
-            LogPiece::Sealed { log, first, last } => sealed_piece(elsewhere, log, first, last)?,
+            LogPiece::Sealed { log, first, last } => sealed_piece(sources, log, first, last)?,
             // A piece of the chat's own logs is taken from there, like any kept or sealed line.
-            LogPiece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
-                Some(log) => sealed_piece(elsewhere, log, first, last)?,
+            LogPiece::Of { chat, log, first, last } if sources.is_own(&chat) => match log {
+                Some(log) => sealed_piece(sources, log, first, last)?,
                 None => ReadyPiece::Keep(first, Some(last)),
             },
             LogPiece::Of { chat, log, first, last } => {
-                ReadyPiece::Copied(None, elsewhere.lines_of_chat(chat, log, (first, last))?)
+                ReadyPiece::Copied(None, sources.lines_of_chat(chat, log, (first, last))?)
             }
             LogPiece::New(entry) => ReadyPiece::New(prepared_line::prepare_line(env, entry)?),
         });
@@ -86,12 +86,12 @@ pub(crate) fn prepare_rotation(
 }
 
 fn sealed_piece(
-    elsewhere: &mut Elsewhere<'_>,
+    sources: &mut CopySources<'_>,
     log: SealedName,
     first: Seq,
     last: Seq,
 ) -> Result<ReadyPiece, RotateError> {
-    let lines = elsewhere.sealed_lines(log.clone(), (first, last))?;
+    let lines = sources.sealed_lines(log.clone(), (first, last))?;
     Ok(ReadyPiece::Copied(Some(CopiedRange { log: Some(log), first, last }), lines))
 }
 

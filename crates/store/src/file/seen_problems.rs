@@ -67,7 +67,8 @@ impl ChatFiles {
         for problem in markable {
             let place = self.place_of(problem)?;
             let before = place.before_sealing();
-            problem.known = seen.contains(&place) || before.is_some_and(|it| seen.contains(&it));
+            problem.is_reported =
+                seen.contains(&place) || before.is_some_and(|it| seen.contains(&it));
         }
         Ok(())
     }

@@ -216,7 +216,7 @@ fn verify_log(
         }
     };
     let scan = scan(&bytes, None);
-    let mut told = scan_problems(path, &bytes, &scan, 0);
+    let mut problems = scan_problems(path, &bytes, &scan, 0);
     if let Err(error) = check_head(path, &scan) {
         let headless = match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
@@ -229,9 +229,10 @@ fn verify_log(
             _ => problem_from_error(path, &error),
         };
         // A head that cannot be read is one problem, and not also one of its bytes.
-        let at_head =
-            |told: &StorageProblem| told.kind == StorageProblemKind::Damage && told.offset == 0;
-        let bytes = told.iter().position(at_head).map(|at| told.remove(at).message);
+        let at_head = |problem: &StorageProblem| {
+            problem.kind == StorageProblemKind::Damage && problem.offset == 0
+        };
+        let bytes = problems.iter().position(at_head).map(|at| problems.remove(at).message);
         let message =
             bytes.map_or(headless.message.clone(), |it| format!("{}: {it}", headless.message));
         found.push(StorageProblem { message, ..headless });
@@ -242,16 +243,17 @@ fn verify_log(
             .push(new_problem(path, StorageProblemKind::Damage, &message, ANEW).healed_by_repair());
     }
     // Records of requests are not synced, so NULs in them are no damage.
-    let told = told
+    let problems = problems
         .into_iter()
-        .filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
-    found.extend(told.map(|told| match (told.kind, state) {
+        .filter(|problem| !(is_of_requests(path) && is_hole(&bytes, &scan, problem.offset)));
+    found.extend(problems.map(|problem| match (problem.kind, state) {
         // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
             let remedy = "compare with a copy; the lines before are read";
-            new_problem(path, StorageProblemKind::Damage, &told.message, remedy).at(told.offset)
+            new_problem(path, StorageProblemKind::Damage, &problem.message, remedy)
+                .at(problem.offset)
         }
-        _ => told,
+        _ => problem,
     }));
     found.extend(blob_check::text_problems(&chat.env, path, &scan));
     if is_of_requests(path) {
@@ -311,10 +313,10 @@ fn problem_from_error(path: &Path, error: &StorageError) -> StorageProblem {
         StorageError::Damaged { .. } => (StorageProblemKind::Damage, ANEW),
         _ => (StorageProblemKind::Damage, "check the disk, then look again"),
     };
-    let told = new_problem(path, kind, &without_remedy(error), remedy);
+    let problem = new_problem(path, kind, &without_remedy(error), remedy);
     match error {
-        StorageError::Damaged { .. } => told.healed_by_repair(),
-        _ => StorageProblem { repair: RepairEffect::Nothing, ..told },
+        StorageError::Damaged { .. } => problem.healed_by_repair(),
+        _ => StorageProblem { repair: RepairEffect::Nothing, ..problem },
     }
 }
 

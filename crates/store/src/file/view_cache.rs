@@ -24,7 +24,7 @@ const BLOCK_BYTES: u64 = 1024 * 1024;
 
 /// The cached view of a log.
 #[derive(Default)]
-pub(crate) struct KeptView {
+pub(crate) struct ViewCache {
     state: Mutex<Option<CachedView>>,
 }
 
@@ -38,7 +38,7 @@ struct CachedView {
     ids: HashSet<String>,
 }
 
-impl KeptView {
+impl ViewCache {
     /// Reads a log as a view; `None` if there is no file.
     pub(crate) fn read(&self, env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
         let Some(file) = env.open(path, OpenMode::Read)? else {

@@ -145,7 +145,7 @@ fn a_sealed_ledger_that_was_cut_between_two_lines_is_named_until_it_is_known() {
         let [problem] = &problems[..] else { panic!("{problems:?}") };
         assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, SEALED));
         chat.acknowledge(problems).await.unwrap();
-        assert!(chat.verify().await.unwrap()[0].known);
+        assert!(chat.verify().await.unwrap()[0].is_reported);
     });
 }
 

@@ -15,7 +15,7 @@ use crate::output;
 use crate::session::Session;
 
 /// The result of reading a line.
-pub(super) enum Typed {
+pub(super) enum LineInput {
     Line(String),
     /// The line is longer than a message may be, and was skipped.
     TooLong,
@@ -74,17 +74,21 @@ impl LineSource {
     }
 
     /// Waits for a line, and remembers it for the Up key.
-    pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
+    pub(super) async fn line(&mut self) -> Result<LineInput, Failure> {
         self.next("> ", Remember::Yes).await
     }
 
     /// Waits for the answer to a question.
-    pub(super) async fn answer(&mut self, question: &'static str) -> Result<Typed, Failure> {
+    pub(super) async fn answer(&mut self, question: &'static str) -> Result<LineInput, Failure> {
         self.next(question, Remember::No).await
     }
 
     /// Waits for the next line. Editing blocks, so it has a thread of its own.
-    async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
+    async fn next(
+        &mut self,
+        prompt: &'static str,
+        remember: Remember,
+    ) -> Result<LineInput, Failure> {
         match self {
             Self::Pipe { limit, read } => {
                 let limit = *limit;
@@ -94,7 +98,7 @@ impl LineSource {
                 });
                 let line = tokio::select! {
                     line = reading => line.map_err(|error| Failure::from_other("input", &error))??,
-                    _ = tokio::signal::ctrl_c() => return Ok(Typed::End),
+                    _ = tokio::signal::ctrl_c() => return Ok(LineInput::End),
                 };
                 let before = std::mem::replace(read, *read + line.bytes);
                 line.typed.map_err(|NotUtf8 { offset }| {
@@ -105,7 +109,7 @@ impl LineSource {
                 })
             }
             Self::Terminal { editor, history, .. } => {
-                let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
+                let Some(mut taken) = editor.take() else { return Ok(LineInput::End) };
                 let path = history.clone();
                 let read = tokio::task::spawn_blocking(move || {
                     // The history is saved once its folder exists, which the first message creates. A history that
@@ -117,10 +121,10 @@ impl LineSource {
                                 let _ = taken.add_history_entry(line.as_str());
                                 let _ = taken.save_history(&path);
                             }
-                            Ok(Typed::Line(line))
+                            Ok(LineInput::Line(line))
                         }
-                        Err(ReadlineError::Interrupted) => Ok(Typed::Interrupted),
-                        Err(ReadlineError::Eof) => Ok(Typed::End),
+                        Err(ReadlineError::Interrupted) => Ok(LineInput::Interrupted),
+                        Err(ReadlineError::Eof) => Ok(LineInput::End),
                         Err(error) => Err(Failure::from_other("terminal", &error)),
                     };
                     (taken, typed)
@@ -150,7 +154,7 @@ impl Aside {
 
 /// A line from a pipe.
 struct PipedLine {
-    typed: Result<Typed, NotUtf8>,
+    typed: Result<LineInput, NotUtf8>,
     /// The number of bytes read, with the line end.
     bytes: u64,
 }
@@ -169,17 +173,17 @@ fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<PipedLine
     let read = bytes.len() as u64;
     let line = |typed| Ok(PipedLine { typed, bytes: read });
     if bytes.is_empty() {
-        return line(Ok(Typed::End));
+        return line(Ok(LineInput::End));
     }
     let is_whole = bytes.ends_with(b"\n");
     let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     if text.len() as u64 > limit {
         let rest = if is_whole { 0 } else { input.skip_until(b'\n')? as u64 };
-        return Ok(PipedLine { typed: Ok(Typed::TooLong), bytes: read + rest });
+        return Ok(PipedLine { typed: Ok(LineInput::TooLong), bytes: read + rest });
     }
     match std::str::from_utf8(text) {
-        Ok(text) => line(Ok(Typed::Line(text.to_owned()))),
+        Ok(text) => line(Ok(LineInput::Line(text.to_owned()))),
         Err(error) => line(Err(NotUtf8 { offset: error.valid_up_to() as u64 })),
     }
 }
@@ -193,9 +197,9 @@ mod tests {
         let mut lines = Vec::new();
         loop {
             match read_piped_line(&mut input, limit).unwrap().typed.unwrap() {
-                Typed::Line(line) => lines.push(Some(line)),
-                Typed::TooLong => lines.push(None),
-                Typed::Interrupted | Typed::End => return lines,
+                LineInput::Line(line) => lines.push(Some(line)),
+                LineInput::TooLong => lines.push(None),
+                LineInput::Interrupted | LineInput::End => return lines,
             }
         }
     }

@@ -3,7 +3,7 @@
 use ship_agent::CallAnswer;
 use ship_message::json::Json;
 
-use super::input::{LineSource, Typed};
+use super::input::{LineInput, LineSource};
 use super::slash::{self, LineMeaning, Slash};
 use crate::commands::message_exchange::waiting_calls;
 use crate::failure::Failure;
@@ -78,9 +78,9 @@ impl Question {
             output::print_line(&style.dim(&table::wrap_text(self.kind.help(), 0)))?;
         }
         Ok(match input.answer(prompt).await? {
-            Typed::Line(line) => interpret_reply(self.kind, self.call_id, line),
-            Typed::TooLong => QuestionReply::Again,
-            Typed::Interrupted | Typed::End => QuestionReply::Later,
+            LineInput::Line(line) => interpret_reply(self.kind, self.call_id, line),
+            LineInput::TooLong => QuestionReply::Again,
+            LineInput::Interrupted | LineInput::End => QuestionReply::Later,
         })
     }
 }

@@ -24,9 +24,9 @@ pub(crate) fn hints_for_shell(line: &str, flags: &ChatFlags) -> String {
     });
     for (before, typed, command) in AT_THE_END {
         // The last occurrence counts, because a title may contain the same words.
-        if let Some((told, word)) = line.rsplit_once(&format!("{before}{typed}")) {
+        if let Some((start, word)) = line.rsplit_once(&format!("{before}{typed}")) {
             let command = format!("{command}{}", output::quote_for_shell(word));
-            return format!("{told}{before}{}", flags.add_to(&command));
+            return format!("{start}{before}{}", flags.add_to(&command));
         }
     }
     line

@@ -153,8 +153,8 @@ impl<F: Fold> Writing<'_, F> {
             let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
             // Damage that is already in the quarantine was already reported.
             if !self.log.quarantine(offset, &bytes[damage.offset..end])? {
-                problems.retain(|told| {
-                    (told.kind, told.offset) != (StorageProblemKind::Damage, offset)
+                problems.retain(|problem| {
+                    (problem.kind, problem.offset) != (StorageProblemKind::Damage, offset)
                 });
             }
         }
