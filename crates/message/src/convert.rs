@@ -95,6 +95,7 @@ pub fn convert_to_model_messages<'a>(
     if options.ignore_incomplete_tool_calls {
         check_parts_can_be_filtered(messages)?;
     }
+    // An answer with calls becomes two messages, of the model and of its tools.
     let mut converted = Vec::with_capacity(2 * messages.len());
     for message in messages {
         match message.role() {

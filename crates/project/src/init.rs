@@ -108,6 +108,7 @@ fn add_ignored_lines(path: &Path) -> io::Result<CreatedKind> {
     let lines =
         |missing: &[&str]| missing.iter().map(|line| format!("{line}\n")).collect::<String>();
     let old = match fs::read(path) {
+        // The text is only searched, so bytes that are not UTF-8 do no harm.
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return create(path, &lines(&IGNORED.map(|(line, _)| line)));

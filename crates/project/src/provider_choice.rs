@@ -80,6 +80,7 @@ fn choose_named<'a>(
             Some(name),
             format!("{provider}, because `llm.provider` says so, with the key in {name}"),
         ),
+        // A host of one's own often wants no key.
         (None, None, _) if llm.base_url.is_some() => choice(
             ProviderKey::NotNeeded,
             None,

@@ -143,6 +143,7 @@ impl Markdown {
                 self.wrap.begin(&spaces, spaces.clone(), indent.columns, out);
                 (LinePlace::Text(Sgr::default()), indent.chars)
             }
+            // Without styles, only its marks show that it is a heading.
             Begin::Heading { .. } if self.look == LineStyle::Plain => {
                 (LinePlace::Text(Sgr::default()), 0)
             }

@@ -62,6 +62,7 @@ impl UnnumberedLine {
     /// Makes a line from `body`, which must not have a reserved field.
     pub(crate) fn new(kind: LineKind, body: Object) -> Self {
         let text = Json::from(body).to_string();
+        // The braces go, because the store's own fields stand in the same object.
         let inner = text[1..text.len() - 1].to_owned();
         Self { kind, rev: 0, inbox: None, body: inner, blobs: None }
     }
@@ -134,6 +135,7 @@ impl RawLine {
 /// A carriage return at the end is accepted: git adds one to each line where `core.autocrlf` is set.
 pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     let bytes = without_return(bytes);
+    // The checksum comes first: it costs less than parsing, and finds nearly all damage.
     let crc = checksum(bytes)?;
     let Json::Object(mut body) = Json::parse_bytes(bytes).ok()? else { return None };
     body.remove("crc");
@@ -187,6 +189,7 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 /// Reads a field that must be an object, and keeps nothing of it.
 fn object<'de, D: Deserializer<'de>>(field: D) -> Result<(), D::Error> {
+    // `IgnoredAny` alone would accept values of other types, which `decode` refuses.
     BTreeMap::<Cow<'_, str>, IgnoredAny>::deserialize(field).map(drop)
 }
 
@@ -229,6 +232,7 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
         (batch, rest) = (Some((first, last)), behind.strip_prefix(b"]")?);
     }
     let id = rest.strip_prefix(b",\"id\":\"")?;
+    // An escape ends the search too; then the line is not read in this quick way.
     let id = std::str::from_utf8(&id[..memchr::memchr2(b'"', b'\\', id)?]).ok()?;
     let is_whole = rest.get(b",\"id\":\"".len() + id.len()) == Some(&b'"');
     let (id, key) = (Some(id).filter(|id| !id.is_empty()), None);

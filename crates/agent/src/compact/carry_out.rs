@@ -225,6 +225,7 @@ fn pieces_that_stay(view: &View, cut: &Cut, messages: &[Arc<UiMessage>]) -> Vec<
     for (seq, _) in lines[..tail].iter().filter(|(_, stays)| *stays) {
         pieces.push(LogPiece::Keep(*seq, *seq));
     }
+    // If no line stays at the end, the range begins behind the log and takes only what comes meanwhile.
     let open = lines.get(tail).map(|(seq, _)| *seq);
     pieces.push(LogPiece::KeepFrom(open.unwrap_or(Seq::new(view.position.seq.get() + 1))));
     pieces

@@ -57,6 +57,7 @@ impl<'a> ContextArchive<'a> {
         view: &View,
     ) -> Result<Self, RunError> {
         let known = chat.derived().read(Derived::ContextIndex).await?;
+        // A process that was killed after the rotation has left an index without the last departure.
         let newest = Departure::read(&view.head).map(|departure| departure.generation);
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))

@@ -71,6 +71,7 @@ impl OperationInProgress<'_> {
         };
         let end = (state.position, state.crc);
         let snapshot =
+            // A context may have been sealed again since, and then the snapshot is that of another log.
             Snapshot::read(state.value).filter(|it| it.sealed_log().as_ref() == Some(log));
         let Some(snapshot) = snapshot else { return Ok(LostMessages::default()) };
         let lost = self.lost_utterances(&snapshot, log, view);

@@ -48,6 +48,7 @@ pub(crate) async fn operate(
         ContextOperation::Recall { which, mode } => {
             super::recall::recall(locked, view, which, *mode, moving).await?
         }
+        // A fork to this chat itself is a fork like any other.
         ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
             turning.fork_to(at.as_deref(), to).await?
         }

@@ -173,6 +173,7 @@ fn truncate_parts(mut message: UiMessage, count: usize) -> UiMessage {
 fn next_message_id(id: &str) -> String {
     let numbered =
         id.rsplit_once('-').and_then(|(first, nth)| Some((first, nth.parse::<u64>().ok()?)));
+    // The first message has no number, so a `-1` at the end belongs to its own id.
     match numbered {
         Some((first, nth)) if nth > 1 => format!("{first}-{}", nth + 1),
         Some(_) | None => format!("{id}-2"),

@@ -100,6 +100,7 @@ impl OutgoingRequest<'_> {
         if let Some(known) = self.difference_before_messages(before) {
             return known;
         }
+        // Nearly every request only adds to the one before, and this digest proves it without rebuilding that one.
         let (bytes, sha256) = &before.stem;
         let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
         let begins = self.sequence.text().as_bytes().get(..bytes);
@@ -118,6 +119,7 @@ impl OutgoingRequest<'_> {
         let common = self.sequence.common_bytes(&CachedSequence::of(body));
         let difference = match self.difference_in_messages(chat, before, &rebuilt).await {
             Ok(difference) => difference,
+            // `ship inspect` reports the error; here it would stop a run for the sake of a note.
             Err(_) => UNKNOWN.to_owned(),
         };
         self.shared_prefix(before, self.tokens_of(common), Some(difference))

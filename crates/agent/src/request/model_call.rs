@@ -122,6 +122,7 @@ impl<'a> ModelCall<'a> {
             }
             RequestMessages::Summary(_) => SharedPrefix::default(),
         };
+        // The texts are stored before the record that names them, so that no record lacks one after a crash.
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
             keep_text(work, sha256, &block.text, "text/markdown").await;
         }
@@ -188,6 +189,7 @@ impl<'a> ModelCall<'a> {
         let counting = self.weight.count(work);
         let answered = loop {
             tokio::select! {
+                // The record of a resent body is written before the answer to it is taken.
                 biased;
                 Some((recipe, body)) = resends.recv() => {
                     let resent = CachedSequence::of(&body);

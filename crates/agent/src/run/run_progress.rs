@@ -84,6 +84,7 @@ impl RunProgress {
     pub(super) fn steps(&mut self) -> usize {
         let parts = self.assembler.message().parts();
         let now = parts.iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
+        // Half of the range, so that the sum does not overflow.
         now + usize::try_from(self.start.earlier.steps).unwrap_or(usize::MAX / 2)
     }
 

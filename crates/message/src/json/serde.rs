@@ -151,6 +151,7 @@ impl<'de> Visitor<'de> for Limited<()> {
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
+        // Every number is a double, as in JavaScript.
         Ok(Json::Number(number as f64))
     }
 

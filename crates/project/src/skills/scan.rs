@@ -90,11 +90,13 @@ impl SkillScan<'_> {
             fs::read_dir(folder).and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect());
         match names {
             Ok(mut folders) => {
+                // A folder lists its entries in any order, and the first of two equal names wins.
                 folders.sort();
                 for folder in folders {
                     self.read_skill(&folder, source.clone());
                 }
             }
+            // The default folders need not exist; those of the settings were looked for before.
             Err(error) if is_missing(&error) => {}
             Err(error) => {
                 self.add_unusable(folder, source, format!("the folder cannot be read: {error}"))

@@ -171,6 +171,7 @@ impl AnswerDraft {
         };
         let mut ids = std::collections::HashSet::new();
         for (at, mut call) in calls.into_iter().enumerate() {
+            // The results of two calls with one id could not be told apart.
             if !is_good_id(&call.id) || ids.contains(&call.id) {
                 call.id = format!("call_{:016x}_{at}", self.origin.serial);
             }

@@ -86,6 +86,7 @@ impl RequestParty<'_> {
     pub(crate) fn answer_failure(&self, fault: AnswerFault) -> AttemptFailure {
         match fault {
             AnswerFault::Reported(report) => self.reported_failure(&report, Hints::default()),
+            // A server with another protocol would answer in the same way again.
             AnswerFault::Protocol(received) => self.protocol_failure(received, RetryAdvice::No),
             AnswerFault::Empty => {
                 self.protocol_failure("nothing at all".to_owned(), RetryAdvice::After(None))

@@ -51,6 +51,7 @@ impl AnswerReceiver {
         bytes: &[u8],
         out: &mut Vec<Chunk>,
     ) -> Result<Option<AnswerEnd>, AnswerFault> {
+        // The bytes up to the limit are read in any case, because the answer may end in them.
         let taken = bytes.len().min(self.bytes_left);
         self.bytes_left -= taken;
         if let Some(answered) = self.read(&bytes[..taken], out)? {

@@ -63,6 +63,7 @@ impl Wrap {
         let columns = table::width(text);
         if columns > 0 {
             let used = self.column + self.gap;
+            // At the start of a line a break would not help: the word is wider than any line.
             if self.column > self.indent.1 && used.saturating_add(columns) > self.width {
                 self.set_style(Sgr::default(), out);
                 out.push('\n');

@@ -151,6 +151,7 @@ impl CopiedLog {
             (damage.offset as u64, stretch.to_vec())
         };
         let bad = scan.damage.iter().map(bad).collect();
+        // The head is left out, because the new log has one of its own.
         let lines = scan.lines.into_iter().skip(usize::from(!headless)).map(|found| found.line);
         let (path, range) = (path.to_owned(), range.or(found));
         Ok(Self { path, range, lines: newest_revisions(lines), problems, damaged_bytes: bad })

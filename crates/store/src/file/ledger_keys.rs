@@ -61,6 +61,7 @@ impl Keys {
     ) -> Result<Option<LedgerSeq>, StorageError> {
         let path = ledger_path(folder, self.number);
         let mut misplaced = false;
+        // The digests are cut to eight bytes, so other keys may have the same one.
         for offset in self.offsets(key) {
             match line_at(env, &path, offset)? {
                 Some(line) if entry_key(&line) == Some(key) => {

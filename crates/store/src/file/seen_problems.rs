@@ -60,6 +60,7 @@ impl ChatFiles {
         let markable =
             problems.iter_mut().filter(|problem| problem.repair == RepairEffect::MarksKnown);
         let mut markable = markable.peekable();
+        // Mostly there are none, and then the file is not read.
         if markable.peek().is_none() {
             return Ok(());
         }

@@ -77,6 +77,7 @@ impl FileStore {
 
     /// Tells what a list shows of the chat in a folder; `None` if it is none of ours.
     fn overview(&self, folder: &str) -> Option<ChatOverview> {
+        // The quick reading suffices for nearly every chat. The slow one finds out what is wrong with the others.
         if let Some((key, content)) = overview::read_overview(&self.env, folder) {
             return Some(ChatOverview { key: Ok(key), content: Ok(Some(content)) });
         }
@@ -119,6 +120,7 @@ impl FileStore {
         let is_missing = about.is_none();
         let named = about.flatten().and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
         let key: ChatKey = match named {
+            // The file may be a copy from another chat. Then the head of a log has the right key.
             Some(key) if folder_name(&key) != folder => match self.key_in_logs(folder, paths)? {
                 Some(key) => key,
                 None => {
@@ -179,6 +181,7 @@ where
         match tokio::task::spawn_blocking(work).await {
             Ok(result) => result,
             Err(error) => match error.try_into_panic() {
+                // A panic is a fault of the program, and must not look like an error of the disk.
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(error) => panic!("the store needs its runtime to the end: {error}"),
             },
@@ -192,6 +195,7 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut pause = Duration::from_millis(1);
     loop {
+        // The last attempt comes after the deadline, so that even a wait of zero makes one.
         let attempt = match Instant::now() < deadline {
             true => Attempt::MoreToCome,
             false => Attempt::Last,

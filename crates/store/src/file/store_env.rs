@@ -50,6 +50,7 @@ impl Env {
         match self.disk.make_folder(path) {
             Ok(()) => self.sync_folder(path.parent().unwrap_or(Path::new(""))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Another process may have made it at the same moment, or it is not a folder at all.
                 match self.stat(path)?.map(|look| look.node) {
                     Some(NodeKind::Folder) => Ok(()),
                     Some(NodeKind::File | NodeKind::Other) | None => {
@@ -118,6 +119,7 @@ impl Env {
         self.remove(&aside)?;
         let written = self.disk.open(&aside, OpenMode::Create).and_then(|file| {
             write_all(&*file, bytes)?;
+            // A power cut after the rename could otherwise leave the name with an empty file.
             file.sync()?;
             file.stat()
         });
@@ -136,6 +138,7 @@ impl Env {
         let (aside, _) = self.write_aside(path, bytes)?;
         let renamed = self.disk.rename(&aside, path);
         renamed.map_err(|error| StorageError::io("rename to", path, error))?;
+        // A power cut could otherwise bring the old file back.
         self.sync_folder(path.parent().unwrap_or(Path::new("")))
     }
 
@@ -187,6 +190,7 @@ pub(crate) fn read_from(file: &dyn DiskFile, offset: u64, end: u64) -> io::Resul
     let mut done = 0;
     while done < len {
         match file.read_at(&mut bytes[done..], offset + done as u64) {
+            // The file has become shorter since its length was read.
             Ok(0) => break,
             Ok(read) => done += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

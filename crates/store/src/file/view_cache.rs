@@ -49,6 +49,7 @@ impl ViewCache {
         let look = file.stat_when_opened().map_err(failed)?;
         let log = OpenLog { env, path, file: &*file, look };
         let mut state = self.state.lock();
+        // The view is taken out, so that an error below leaves none that is half changed.
         let kept = match state.take() {
             Some(kept) if kept.is_in(&log).map_err(failed)? => Some(kept),
             Some(_) | None => log.first_block()?,
@@ -120,6 +121,7 @@ impl CachedView {
         let (mut at, mut crc) = (0, 0);
         while at < self.len {
             let block = read_from(log.file, at, (at + BLOCK_BYTES).min(self.len))?;
+            // The file has become shorter since it was opened.
             if block.is_empty() {
                 return Ok(false);
             }
@@ -140,6 +142,7 @@ impl CachedView {
                 // A batch that goes on in the next block is read with that.
                 bytes.truncate(found.good_len);
             }
+            // Without a line end in a whole block there is nothing to add, and the log is read in one piece.
             if bytes.is_empty() || !found.is_whole(&bytes) {
                 return Ok(false);
             }
@@ -160,6 +163,7 @@ impl CachedView {
             return None;
         }
         let mut problems = Vec::new();
+        // The place is empty, because these problems are only counted: the whole reading reports them.
         prepared_line::resolve_blobs(env, &mut raw, "", &mut problems).ok()?;
         let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
         let line = to_line(raw).filter(|_| problems.is_empty())?;

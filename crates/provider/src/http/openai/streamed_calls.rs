@@ -56,6 +56,7 @@ impl StreamedCalls {
             self.by_index.insert(index, at);
         }
         let growing = &mut self.calls[at];
+        // Later ids are ignored, because some hosts invent one for every piece.
         if let Some(id) = piece.id.filter(|_| growing.call.id.is_empty()) {
             id.clone_into(&mut growing.call.id);
             self.by_id.insert(id.to_owned(), at);
@@ -84,6 +85,7 @@ impl StreamedCalls {
             (None, None) => latest,
             (None, Some(id)) => {
                 let known = self.by_id.get(id).copied();
+                // An unknown id with a name begins a call; without a name it may be an invented one.
                 known.or_else(|| latest.filter(|_| piece.name.is_none()))
             }
         }
@@ -115,6 +117,7 @@ impl<'a> CallDelta<'a> {
         let filled = |text: &&str| !text.trim().is_empty();
         let input = match field("arguments") {
             Some(Json::String(text)) => text.clone(),
+            // Some hosts send the input as JSON and not as text.
             Some(value @ (Json::Object(_) | Json::Array(_))) => value.stringify().into(),
             _ => JsString::default(),
         };
@@ -159,6 +162,7 @@ impl Balance {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
+                    // A host may send more closing brackets than opening ones.
                     self.depth = self.depth.saturating_sub(1);
                     self.has_closed = self.depth == 0;
                 }
