@@ -111,6 +111,7 @@ impl Agent {
         &self,
         chat: &ChatKey,
     ) -> Result<Option<CompactionPreview>, RunError> {
+        // A preview changes nothing, so it repairs nothing either.
         let Some(locked) = self.lock_idle_chat(chat).await? else { return Ok(None) };
         let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
         let request = prepare_current(&work, so_far.as_ref()).await;

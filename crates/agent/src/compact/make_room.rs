@@ -66,6 +66,7 @@ pub(crate) async fn make_room(
             Ok(room @ CompactionOutcome::Made(_)) => {
                 return Ok((room, prepare_current(work, so_far).await));
             }
+            // A person that asked for the compaction gets the error itself.
             Err(RunError::Rotate(RotateError::Storage(
                 error @ StorageError::CannotSeal { .. },
             ))) if !matches!(why, CompactionReason::Person { .. }) => {

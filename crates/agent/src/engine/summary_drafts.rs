@@ -38,6 +38,7 @@ impl SummaryRange {
             .filter(|line| line.rev > 0)
             .filter_map(|line| Some((line.message_id()?, line.rev)))
             .collect();
+        // The texts are quoted, so that a line break in one cannot look like another line.
         let mut content = format!("{:?}\n", wishes.unwrap_or_default());
         for id in older.iter().filter_map(|message| message.id()) {
             let rev = revisions.get(id).copied().unwrap_or_default();

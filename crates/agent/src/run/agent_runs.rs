@@ -58,6 +58,7 @@ impl Agent {
         let Accepted { seq, new: is_new } = chat.ledger().accept(entry).await?;
         let request_id = match is_new {
             true => request_id,
+            // The answer is found under the id of the first acceptance.
             false => request_id_of(&*chat, seq).await?.unwrap_or(request_id),
         };
         Ok(AcceptedMessage { seq, request_id, is_new })
@@ -135,6 +136,7 @@ impl Agent {
         let line = super::tool_calls::journal_line_for(&journal, answer)
             .ok_or_else(|| not_waiting(&id))?;
         lane.journal(vec![line.into_object()], ship_store::Synced::Now).await?;
+        // The run takes the lane itself.
         drop(lane);
         self.run(chat, stop).await
     }

@@ -82,6 +82,7 @@ pub(crate) async fn close_run(
 
 /// Writes the end of a run into its journal.
 pub(crate) async fn end_journal(lane: &dyn Lane) -> Result<(), RunError> {
+    // If a power cut takes this line, recovery finds the answer in the log and in the ledger.
     Ok(lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 

@@ -86,10 +86,12 @@ pub(crate) async fn run(
                     signature: None,
                 };
                 progress.push(work, chunk);
+                // The person's answer is matched with this part, perhaps after a power cut.
                 progress.journal_part(work, at, Synced::Now).await?;
             }
             CallAction::Deny => {
                 progress.push(work, Chunk::ToolOutputDenied { call_id: tool.call_id().to_owned() });
+                // If this line is lost, the denial in the journal leads to the same one.
                 progress.journal_part(work, at, Synced::Later).await?;
             }
             CallAction::Run => {
@@ -172,6 +174,7 @@ async fn run_one(
     Ok(Some(match result {
         Ok(output) => {
             let promised = host.switches.promised.lock().take();
+            // A later call without a switch leaves the promise of an earlier one standing.
             progress.promised =
                 promised.map(|plan| (call.call_id().to_owned(), plan)).or(progress.promised.take());
             Chunk::ToolOutputAvailable { tool: chunk, output, preliminary: None }

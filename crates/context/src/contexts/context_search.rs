@@ -155,6 +155,7 @@ fn query_words(query: &str) -> Vec<String> {
             while let Some(c) = chars.next_if(|c| is_cjk(*c) == script) {
                 word.push(c);
             }
+            // Chinese and Japanese have no spaces between words, so pairs of characters are searched for.
             if script { all.extend(char_pairs(&word)) } else { all.push(word) }
         }
         if all.len() > WORDS_MAX {

@@ -60,6 +60,7 @@ impl TokenCache {
             self.count_misses += 1;
             tokenizer.message_tokens(message)
         });
+        // What was not used for a whole generation is forgotten, without keeping an order of use.
         if self.young.len() >= self.generation_max {
             self.old = std::mem::take(&mut self.young);
         }

@@ -85,6 +85,7 @@ impl Connection {
             return Err(Trouble::Late(Deadline::FirstByte, self.first_byte));
         };
         match sent {
+            // A connection that timed out counts as both; its own deadline is the better reason.
             Err(error) if error.is_connect() && error.is_timeout() => {
                 Err(Trouble::Late(Deadline::Connect, self.connect))
             }

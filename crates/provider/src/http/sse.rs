@@ -46,6 +46,7 @@ impl Events {
         each: &mut impl FnMut(Event) -> Result<bool, E>,
     ) -> Result<bool, E> {
         while !bytes.is_empty() {
+            // The two bytes of one line end may come in two pieces.
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
                 continue;
