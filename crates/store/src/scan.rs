@@ -8,7 +8,7 @@
 //!
 //! The result depends on the bytes alone. Nothing here opens a file.
 
-use crate::line::{RawLine, decode, decode_first, without_return};
+use crate::line::{RawLine, claimed_seq, decode, decode_first, without_return};
 
 /// A line and its place in the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,8 @@ pub(crate) struct LogScan {
     pub(crate) glued: Vec<usize>,
     /// The length of the whole batches and the damage; what follows is a torn tail.
     pub(crate) good_len: usize,
+    /// Whether the good part ends with a damaged batch that looks torn itself once the torn tail is cut.
+    pub(crate) rest_looks_torn: bool,
     /// The highest number that may have been given, also to a line that cannot be read.
     pub(crate) given: u64,
 }
@@ -83,6 +85,8 @@ struct UnreadableBytes {
     torn: bool,
     /// The number of lines they once were, as far as it can be told.
     lines: u64,
+    /// The number at their start, if they are the unfinished end of a file.
+    claimed: Option<u64>,
 }
 
 /// Scans the bytes of a log from its start, or from the end of a batch. `next_seq` is the number that the next line
@@ -98,10 +102,13 @@ pub(crate) fn scan_after(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
     mark_repeats(&mut items, behind.map(|numbers| numbers.last));
     let kept = items_before_torn_tail(&items);
     let good_len = items.get(kept).map_or(bytes.len(), Item::offset);
+    let cut_next = items_before_torn_tail(&items[..kept]);
+    let loses_line = items[cut_next..kept].iter().any(|item| matches!(item, Item::Line(_)));
+    let rest_looks_torn = kept < items.len() && loses_line;
     items.truncate(kept);
     glued.retain(|&at| at < good_len);
     let given = behind.map_or(0, |numbers| numbers.given);
-    let mut scan = LogScan { good_len, glued, given, ..LogScan::default() };
+    let mut scan = LogScan { good_len, rest_looks_torn, glued, given, ..LogScan::default() };
     scan.sort_items(items, behind.map(|numbers| numbers.given + 1));
     scan
 }
@@ -163,6 +170,12 @@ impl Item {
         matches!(self, Self::Bad(UnreadableBytes { torn: true, .. }))
     }
 
+    /// Whether this is an unfinished line with a number after `batch`. The number may have been cut as well, which only
+    /// makes it smaller.
+    fn claims_number_after(&self, batch: (u64, u64)) -> bool {
+        matches!(self, Self::Bad(UnreadableBytes { claimed: Some(seq), .. }) if *seq > batch.1)
+    }
+
     /// Returns the number of a line if it belongs to `batch`.
     fn in_batch(&self, batch: (u64, u64)) -> Option<u64> {
         match self {
@@ -184,7 +197,11 @@ fn split_items(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
             Some(line) => items.push(Item::Line(ScannedLine { offset, len: end - offset, line })),
             None if newline.is_some() => split_glued_lines(bytes, offset, end, &mut items, glued),
             // Without a newline it is an unfinished write.
-            None => items.push(Item::Bad(UnreadableBytes { offset, end, torn: true, lines: 1 })),
+            None => {
+                let claimed = claimed_seq(&bytes[offset..end]);
+                let unfinished = UnreadableBytes { offset, end, torn: true, lines: 1, claimed };
+                items.push(Item::Bad(unfinished));
+            }
         }
         offset = end + usize::from(newline.is_some());
     }
@@ -209,7 +226,9 @@ fn split_glued_lines(
         // real line: text from a person stands inside braces or quotes that the rest of its line closes, so it
         // cannot be all that is left of a line.
         let offset = start + nul_len;
-        items.push(Item::Bad(UnreadableBytes { offset: start, end: offset, torn: true, lines: 1 }));
+        let nuls =
+            UnreadableBytes { offset: start, end: offset, torn: true, lines: 1, claimed: None };
+        items.push(Item::Bad(nuls));
         items.push(Item::Line(ScannedLine { offset, len: end - offset, line }));
         return;
     }
@@ -242,6 +261,7 @@ fn split_glued_lines(
         end: end + 1,
         torn,
         lines: lines_in(&stretch[at..]),
+        claimed: None,
     }));
 }
 
@@ -274,6 +294,10 @@ fn items_before_torn_tail(items: &[Item]) -> usize {
     let Some(batch) = found.line.batch else { return torn_from };
     if last + 1 < torn_from {
         // The bytes after the batch are damage and not a torn tail. They may be the rest of the batch.
+        return torn_from;
+    }
+    if items[last..].iter().any(|item| item.claims_number_after(batch)) {
+        // A writer begins no line before its last batch is whole, so the batch lost its end later.
         return torn_from;
     }
     let first = batch_start(items, last, batch);

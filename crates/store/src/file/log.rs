@@ -222,7 +222,7 @@ impl<F: Fold> Writing<'_, F> {
         }
         let file = self.file.as_ref().expect("a file that is known is open");
         let synced = match self.state.unsyncable {
-            true => self.publish_anew(),
+            true => self.read_all().and_then(|good| self.publish_anew(&good)),
             false => file.sync().map_err(self.log.io_error("sync")),
         };
         let synced = synced.and_then(|()| self.log.env.sync_folder(self.log.folder()));
@@ -235,9 +235,9 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Writes the good part to a new file: after a failed sync, the old file may be good in memory alone.
-    fn publish_anew(&mut self) -> Result<(), StorageError> {
+    fn publish_anew(&mut self, good: &[u8]) -> Result<(), StorageError> {
         let env = &self.log.env;
-        let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
+        let (aside, look) = env.write_aside(&self.log.path, good)?;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
         self.file = env.open(&self.log.path, OpenMode::Append)?;
         // The bytes are the same, so only the identity of the file changes.

@@ -1,5 +1,7 @@
 //! The ends of logs: what is damaged there was acknowledged, and is not torn.
 
+use std::ops::Range;
+
 use super::*;
 
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
@@ -150,5 +152,56 @@ fn the_end_of_a_ledger_reads_as_the_whole_of_it_does() {
             let after = seqs(chat.ledger().after(Some(all[1]), 9).await.unwrap());
             assert_eq!((after.len(), &after[..]), (behind, &all[2..]));
         });
+    }
+}
+
+/// A context log with the batches `m1` to `m3` and `m4` to `m5`, and the place of each of its lines.
+fn two_batches(disk: &MemoryDisk) -> (Vec<u8>, Vec<Range<usize>>) {
+    block_on(async {
+        let begun = Begun::new(&store_on(disk.clone()), "a").await;
+        let batch = |ids: &[&str]| ids.iter().map(|id| message(id, id).into()).collect();
+        let end = begun.lane.append(batch(&["m1", "m2", "m3"]), begun.position).await.unwrap();
+        begun.lane.append(batch(&["m4", "m5"]), end).await.unwrap();
+    });
+    let whole = bytes(disk, LIVE);
+    let mut at = 0;
+    let lines = whole.split_inclusive(|&byte| byte == b'\n').map(|line| {
+        at += line.len();
+        at - line.len()..at
+    });
+    let lines = lines.collect();
+    (whole, lines)
+}
+
+#[test]
+fn the_rest_of_a_damaged_batch_stays_readable_when_the_torn_batch_behind_it_is_cut() {
+    let disk = MemoryDisk::new();
+    let (whole, lines) = two_batches(&disk);
+    let (third, fourth, fifth) = (lines[3].clone(), lines[4].clone(), lines[5].clone());
+    let lost_end = [&whole[..third.start], &whole[third.end..]].concat();
+    let mut hole = whole.clone();
+    hole[third.start - 9..third.start + 9].fill(0);
+    let before_last = |log: &[u8]| log[..log.len() - fifth.len()].to_vec();
+    let in_last = |log: &[u8]| log[..log.len() - 30].to_vec();
+    let in_first = |log: &[u8]| log[..log.len() - fifth.len() - fourth.len() / 2].to_vec();
+    for (log, readable) in [(&lost_end, vec!["m1", "m2"]), (&hole, vec!["m1"])] {
+        for torn in [before_last(log), in_last(log), in_first(log)] {
+            put(&disk, Path::new(LIVE), &torn);
+            block_on(async {
+                assert_eq!(ids(&*opened(&disk).await).await, readable);
+                assert!(!opened(&disk).await.repair().await.unwrap().is_empty());
+                let repaired = bytes(&disk, LIVE);
+                assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
+                assert_eq!(bytes(&disk, LIVE), repaired, "the second repair changes nothing");
+                let chat = opened(&disk).await;
+                assert_eq!(ids(&*chat).await, readable);
+                let lane = chat.lane("test").await.unwrap();
+                let end = chat.log().view().await.unwrap().unwrap().position;
+                let end = lane.append(vec![message("m6", "x").into()], end).await.unwrap();
+                assert!(end.seq > Seq::new(4), "no number of the damaged batch is given again");
+                let now = [readable.clone(), vec!["m6"]].concat();
+                assert_eq!(ids(&*opened(&disk).await).await, now);
+            });
+        }
     }
 }

@@ -53,6 +53,9 @@ impl<F: Fold> Writing<'_, F> {
             check_head(&self.log.path, &scan)?;
         }
         self.quarantine_damage(&bytes, &scan, from)?;
+        if scan.rest_looks_torn {
+            return self.read_marked();
+        }
         let mut good = bytes;
         good.truncate(scan.good_len);
         self.end_last_line(&mut good)?;
@@ -163,13 +166,36 @@ impl<F: Fold> Writing<'_, F> {
             let good = from + scan.good_len as u64;
             // The copy is durable before the tail is cut, so that a crash loses nothing.
             self.log.quarantine(good, torn)?;
-            self.cut_back(good)?;
+            match scan.rest_looks_torn {
+                true => self.replace_torn_tail(good)?,
+                false => self.cut_back(good)?,
+            }
         }
         // Glued lines were read without a repair.
         let repaired =
             problems.into_iter().filter(|problem| problem.kind != StorageProblemKind::Glued);
         self.state.notes.extend(repaired);
         Ok(())
+    }
+
+    /// Replaces the torn tail by an empty line. It is damage and shows the next reader that the batch before it was
+    /// not cut by a crash. A new file has the mark from the start, so that no crash can come between.
+    fn replace_torn_tail(&mut self, good: u64) -> Result<(), StorageError> {
+        let mut content = self.read(Span { offset: 0, len: good })?;
+        let mark: &[u8] = if content.ends_with(b"\n") { b"\n" } else { b"\n\n" };
+        content.extend_from_slice(mark);
+        self.publish_anew(&content)?;
+        let synced = self.log.env.sync_folder(self.log.folder());
+        self.state.unsyncable |= synced.is_err();
+        synced
+    }
+
+    /// Reads a log again whose torn tail was replaced.
+    fn read_marked(&mut self) -> Result<(), StorageError> {
+        self.state.tail = None;
+        let Some(file) = &self.file else { return Ok(()) };
+        let look = file.stat().map_err(self.log.io_error("look at"))?;
+        self.read_new_lines(look)
     }
 
     fn adopt_lines(&mut self, scan: LogScan, good: &[u8], look: FileLook, from: u64) {
