@@ -564,8 +564,8 @@ impl ChatFiles {
 
     pub(crate) fn record_request(&self, request: Object) -> Result<(), StorageError> {
         let right = self.take_write_right("record_request")?;
-        journal::append(&self.requests, &right, vec![request], false)?;
-        journal::seal_if_large(&self.requests, &right, &self.paths.archive)
+        let Paths { quarantine, archive, .. } = &self.paths;
+        journal::record(&self.requests, &right, request, quarantine, archive)
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {

@@ -8,7 +8,7 @@ use super::log::{Fold, LogFile, Span};
 use super::prepared_line::{self, PrepareError};
 use super::right::HeldRight;
 use super::store_env::Env;
-use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine};
+use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, leaves_room};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
@@ -61,7 +61,8 @@ pub(crate) fn replace_unreadable(
         None => {
             env.ensure_folder(aside)?;
             let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
-            (aside.join(format!("{}-{name}", env.options.now().file_name())), 1)
+            let aside = aside.join(format!("{}-{name}", env.options.now().file_name()));
+            (aside, first_number(journal, archive)?)
         }
     };
     journal.begin_replacing(right)?.publish(&head_lines(env, Object::new()), next, Some(&sealed))
@@ -73,7 +74,7 @@ fn sealed_path(journal: &JournalFile, archive: &Path, first: u64, last: u64) -> 
 }
 
 /// Seals a journal that has grown large, so that opening it stays cheap.
-pub(crate) fn seal_if_large(
+fn seal_if_large(
     journal: &JournalFile,
     right: &HeldRight,
     archive: &Path,
@@ -89,6 +90,27 @@ pub(crate) fn seal_if_large(
     let (first, last, next) = (known.first_seq, known.last_seq, known.next_seq());
     let sealed = sealed_path(journal, archive, first, last);
     writing.publish(&head_lines(&journal.env, Object::new()), next, Some(&sealed))
+}
+
+/// Appends an object to a journal that is sealed in `archive`. A journal that was lost or has no head is replaced:
+/// nothing depends on such a record, so it must not stop a run.
+pub(crate) fn record(
+    journal: &JournalFile,
+    right: &HeldRight,
+    part: Object,
+    aside: &Path,
+    archive: &Path,
+) -> Result<(), StorageError> {
+    let is_lost = match journal.begin_writing(right) {
+        Ok(_) => false,
+        Err(StorageError::Damaged { .. }) => true,
+        Err(error) => return Err(error),
+    };
+    if is_lost {
+        replace_unreadable(journal, right, aside, Some(archive))?;
+    }
+    append(journal, right, vec![part], false)?;
+    seal_if_large(journal, right, archive)
 }
 
 /// Appends objects to a journal, which is created if there is none.
@@ -143,15 +165,28 @@ pub(crate) fn sealed_files(
     journal: &JournalFile,
     archive: &Path,
 ) -> Result<Vec<PathBuf>, StorageError> {
+    let ranges = sealed_ranges(journal, archive)?.into_iter();
+    Ok(ranges.map(|(first, last)| sealed_path(journal, archive, first, last)).collect())
+}
+
+/// Returns the first and last numbers of the sealed files of a journal, the oldest first.
+fn sealed_ranges(journal: &JournalFile, archive: &Path) -> Result<Vec<(u64, u64)>, StorageError> {
     let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    let first = |name: &String| -> Option<u64> {
+    let range = |name: &String| -> Option<(u64, u64)> {
         let range = name.strip_prefix(&*stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?;
-        range.split_once('-')?.0.parse().ok()
+        let (first, last) = range.split_once('-')?;
+        Some((first.parse().ok()?, last.parse().ok().filter(|last| leaves_room(*last))?))
     };
-    let names = journal.env.list(archive)?;
-    let mut sealed: Vec<_> = names.iter().filter_map(|name| Some((first(name)?, name))).collect();
-    sealed.sort_unstable();
-    Ok(sealed.into_iter().map(|(_, name)| archive.join(name)).collect())
+    let mut ranges: Vec<_> = journal.env.list(archive)?.iter().filter_map(range).collect();
+    ranges.sort_unstable();
+    Ok(ranges)
+}
+
+/// Returns the first number of a journal that has no file, above those of its sealed files.
+fn first_number(journal: &JournalFile, archive: Option<&Path>) -> Result<u64, StorageError> {
+    let Some(archive) = archive else { return Ok(1) };
+    let ranges = sealed_ranges(journal, archive)?.into_iter();
+    Ok(ranges.map(|(_, last)| last).max().unwrap_or(0) + 1)
 }
 
 /// Reads the objects of one file of a journal with their numbers; its head may be damaged.

@@ -158,6 +158,35 @@ fn records_of_model_calls_are_read_on_into_the_sealed_ones() {
 }
 
 #[test]
+fn records_of_model_calls_that_are_lost_under_a_process_stop_none_and_hide_no_sealed_ones() {
+    const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
+    let injuries: [fn(&MemoryDisk); 3] = [
+        |disk| disk.remove(Path::new(REQUESTS)).unwrap(),
+        |disk| put(disk, Path::new(REQUESTS), b""),
+        |disk| put(disk, Path::new(REQUESTS), b"no line\n"),
+    ];
+    for injure in injuries {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let begun = Begun::new(&store_on(disk.clone()), "a").await;
+            let text = "x".repeat(30_000);
+            for name in ["q1", "q2", "q3", "q4"] {
+                begun.lane.record_request(message(name, &text)).await.unwrap();
+            }
+            let recorded = async || -> Vec<String> {
+                let requests = begun.chat.runs().requests(9).await.unwrap();
+                requests.iter().filter_map(|request| Some(request.str("id")?.to_owned())).collect()
+            };
+            assert_eq!(recorded().await, ["q1", "q2", "q3", "q4"]);
+            injure(&disk);
+            begun.lane.record_request(message("q5", "x")).await.unwrap();
+            assert_eq!(recorded().await, ["q1", "q2", "q3", "q5"], "q4 was not sealed yet");
+            assert_eq!(begun.chat.verify().await.unwrap(), []);
+        });
+    }
+}
+
+#[test]
 fn damage_in_the_ledger_is_read_around_and_named() {
     let disk = MemoryDisk::new();
     block_on(async {
