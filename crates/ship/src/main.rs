@@ -51,6 +51,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
     match command {
+        // `run` has done it, because it needs no project to be there.
         Command::Init { .. } => Ok(ExitCode::SUCCESS),
         Command::Chat => commands::chat::run(session).await,
         Command::Send { text } => commands::send::run(session, text).await,

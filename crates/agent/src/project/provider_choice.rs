@@ -19,6 +19,7 @@ pub(crate) fn make_provider(project: &Project) -> Result<Arc<dyn Provider>, Open
     };
     let default = match choice.provider {
         ProviderName::Offline => return Ok(Arc::new(Offline)),
+        // Only the defaults are wanted here; the model is set below.
         ProviderName::OpenAi => HttpSettings::openai(""),
         ProviderName::Anthropic => HttpSettings::anthropic(""),
     };

@@ -46,6 +46,7 @@ impl Agent {
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
         let entry = LedgerEntry { key: request_line.clone(), entry };
+        // From here on it will be done, even if this process is killed.
         let accepted = chat.ledger().accept(entry.clone()).await?;
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
@@ -66,6 +67,7 @@ impl Agent {
                         return Err(answer_not_done(&locked, &line, error).await);
                     }
                 }
+                // The holder of the lane performs it, and the outcome is looked up below.
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
                 Err(error) => return Err(error.into()),
             }

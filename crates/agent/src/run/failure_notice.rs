@@ -60,7 +60,7 @@ fn broke_off(error: &ProviderError) -> bool {
     matches!(error, ProviderError::Cut { .. })
 }
 
-/// Describes a failure to a person who cannot change anything about it but the time and the words.
+/// Describes a failure to a person that can only wait, or write something else.
 fn plain_sentence(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Overflow { .. } => "this chat has become longer than my model can take.",

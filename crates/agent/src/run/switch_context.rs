@@ -181,6 +181,7 @@ pub(crate) async fn operate_during_run(
         true => plan(&work.locked, view.clone(), operation.clone(), here.clone()).await?,
         false => None,
     };
+    // An operation that would be refused goes this way too, and gets its refusal.
     let Some(mut plan) = plan else {
         let operated = operate_from_ledger(&work.locked, &view, operation, &here).await?;
         work.reload_context(operated.view).await?;

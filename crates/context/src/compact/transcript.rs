@@ -29,6 +29,7 @@ pub fn transcript_entry(message: &UiMessage) -> String {
             UiPart::Tool(tool) => {
                 let input = tool.input().map(value_text).unwrap_or_default();
                 let name = tool.name().unwrap_or("a tool");
+                // What was sent to the person counts as an answer, and gets as much room as one.
                 if name == "chat_send" {
                     let text = tool.input().and_then(|input| input.get("text")).map(value_text);
                     let text = text.unwrap_or(input);

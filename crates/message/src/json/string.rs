@@ -64,6 +64,7 @@ impl JsString {
     pub(super) fn push_unit(&mut self, unit: u16) {
         match unit {
             0xD800..=0xDBFF => {
+                // The first half of a pair is no character; if the second follows, it takes this place.
                 self.text.push(REPLACEMENT);
                 self.trailing = unit;
             }

@@ -131,6 +131,7 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
             b'\t' => "\\t",
             0x08 => "\\b",
             0x0C => "\\f",
+            // Other control characters have no short form, and are written as numbers.
             0x00..0x20 => "",
             _ => continue,
         };
@@ -138,6 +139,7 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
         plain = at;
         if escape.is_empty() {
             use std::fmt::Write as _;
+            // Writing to a `String` cannot fail.
             let _ = write!(out, "\\u{byte:04x}");
         } else {
             out.push_str(escape);

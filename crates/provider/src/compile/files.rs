@@ -71,6 +71,7 @@ pub(super) fn replace_files(messages: &mut [ModelMessage<'_>], target: &CompileT
     }
     let mut images = 0;
     let mut total = 0;
+    // The newest files come first, because they get the room.
     for message in messages.iter_mut().rev().filter(|message| message.role == ModelRole::User) {
         let ModelContent::Parts(parts) = &mut message.content else { continue };
         for part in parts.iter_mut().rev().filter(|part| is_file(part)) {
@@ -140,6 +141,7 @@ impl FileToSend {
     ) -> Result<Sendable<'a>, &'static str> {
         let data = FileSource::read(&self.data)?;
         let media_type = self.media_type(&data);
+        // A text needs no support for files, so it is sent in any case.
         if let Some(words) = data.text(media_type) {
             if words.len() > limits.image_bytes {
                 return Err("it is too large");

@@ -135,6 +135,7 @@ fn write_body(
     body.str("model", parameters.model);
     body.json("max_tokens", &model.max_tokens(parameters.max_tokens).into());
     if let Some(temperature) = parameters.temperature.filter(|_| model.takes_temperature) {
+        // Anthropic takes at most 1, where OpenAI takes 2.
         body.json("temperature", &temperature.clamp(0.0, 1.0).into());
     }
     if let Some(system) = &conversation.system {
@@ -144,6 +145,7 @@ fn write_body(
     if !tools.is_empty() {
         let last = tools.len() - 1;
         body.list("tools", tools.iter().enumerate(), |(i, tool), out| {
+            // A mark at the last tool covers all tools before it.
             write_tool(tool, parameters, parameters.cache_marks && i == last, out);
         });
         body.object("tool_choice").str("type", "auto");

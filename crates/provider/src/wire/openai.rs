@@ -37,6 +37,7 @@ pub(super) fn write_body(
     }
     if parameters.stream {
         body.json("stream", &true.into());
+        // Without this option, a stream does not tell how many tokens it took.
         body.object("stream_options").json("include_usage", &true.into());
     }
     drop(body);
@@ -124,6 +125,7 @@ fn write_user(
     options: &ProviderOptions<'_>,
     out: &mut String,
 ) -> Result<(), WireError> {
+    // The SDK writes a single text as a string, with the options of its part.
     if let [UserPart { body: UserBody::Text(text), options }] = parts {
         write_overridden(override_fields(options), out, |message| {
             message.str("role", "user");
@@ -162,6 +164,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
     let unsupported = |what: String| Err(WireError::Unsupported(what));
     let is_url = matches!(data, FileContent::Url(_));
     if media_type.starts_with("image/") {
+        // The SDK takes an image of unknown type for a JPEG.
         let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
         write_overridden(fields, out, |part| {
             part.str("type", "image_url");
@@ -228,6 +231,7 @@ fn write_assistant(parts: &[AssistantPart<'_>], options: &ProviderOptions<'_>, o
     }
     write_overridden(override_fields(options), out, |message| {
         message.str("role", "assistant");
+        // The SDK writes null for the text of a message that only has calls.
         if text.is_empty() && !calls.is_empty() {
             message.json("content", &Json::Null);
         } else {

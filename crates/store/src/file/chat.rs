@@ -350,6 +350,7 @@ impl ChatFiles {
         let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.draft.inbox).max();
         let mut checked: Vec<Result<(), AppendError>> = Vec::with_capacity(count);
         let mut good = Vec::with_capacity(count);
+        // The batches come from several callers, so one that is refused leaves the others alone.
         for batch in waiting {
             let refused = self.check_promotion(&right, promotes(&batch)).err();
             checked.push(match refused {

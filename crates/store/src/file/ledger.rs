@@ -462,6 +462,7 @@ impl Adding<'_, '_> {
         data.set("archives", archives);
         data.set_or_remove(ARCHIVED_TO, end.map(Json::from));
         let mut blobs = Object::new();
+        // The texts stay in their blobs, and only their places in the line change.
         for (place, open) in open.values().enumerate() {
             for (at, blob) in &open.blobs {
                 blobs.set(format!("/data/open/{place}{at}"), blob.clone());

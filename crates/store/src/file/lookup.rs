@@ -83,6 +83,7 @@ impl LedgerReader<'_> {
                     return Ok(Some(LedgerSeq::new(line.seq)));
                 }
             }
+            // Another process may have added lines since.
             from = known.len;
         }
         let bytes = read_from(&*file, from, look.len).map_err(failed)?;

@@ -185,6 +185,7 @@ fn verify_sealed(
             found.extend(missing_end_problem(&path, &bytes, &scan(&bytes, None), name.range()));
         }
         before = match chat.sealed_head(&path)? {
+            // A wrong head could name a later log, and then this walk would not end.
             Some(head) => head.sealed.filter(|older| older.range().1 < name.range().0),
             None => chat.sealed_before(Some(name.range().0))?,
         };

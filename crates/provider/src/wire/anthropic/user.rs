@@ -32,6 +32,7 @@ pub(super) fn add<'p>(
                 for (i, part) in parts.iter().enumerate() {
                     let is_last = i + 1 == parts.len();
                     let mut mark = cache.mark_from(part.options.json());
+                    // The mark of a whole message stands at its last block.
                     if mark.is_none() && is_last {
                         mark = cache.mark_from(options.json());
                     }

@@ -47,6 +47,7 @@ impl Completions {
             let rest = typed.strip_prefix(command)?.strip_prefix(' ')?.trim_start();
             Some((typed.len() - rest.len(), rest))
         };
+        // The longer commands come first, because `/context` begins them all.
         if let Some((at, rest)) = behind("/context load")
             .or_else(|| behind("/context recall"))
             .or_else(|| behind("/context show"))

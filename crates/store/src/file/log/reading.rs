@@ -213,6 +213,7 @@ impl<F: Fold> Writing<'_, F> {
         });
         known.len = from;
         known.extend(good);
+        // Another process may have written these lines without syncing them.
         known.synced = false;
         known.given = scan.given;
         for found in scan.lines {
