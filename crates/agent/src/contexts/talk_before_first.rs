@@ -17,6 +17,7 @@ pub(crate) fn reference_to_earlier_talk(
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.token_meter.count(text);
     let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
+    // The reference is only a help, and a context without room for it begins without it.
     let reference = earlier_talk_reference(&lines[..first], room).ok()??;
     let for_message = inbound_id_in(&*agent.message_ids, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());

@@ -73,6 +73,7 @@ impl ActiveConversation {
 
     fn inbound(&self, text: String) -> Inbound {
         Inbound {
+            // Equal texts are different messages, so their keys are numbers.
             key: format!("said:{}", self.sent_count.fetch_add(1, Ordering::Relaxed)),
             text,
             channel: "conversation".to_owned(),

@@ -112,6 +112,7 @@ async fn find(
     chat: &dyn Chat,
     id: &str,
 ) -> Result<Option<(RecordedRequest, Vec<String>)>, RunError> {
+    // A request is mostly looked at soon after it was made, and then the last lines suffice.
     for lines in [LINES, usize::MAX] {
         let calls = read_records(store, chat, lines).await?;
         let is_it = |call: &&RecordedRequest| call.record.id == id || call.record.request_id == id;

@@ -132,6 +132,7 @@ impl OutgoingRequest<'_> {
         before: &RequestRecord,
     ) -> Option<&'static str> {
         let RequestMessages::Context { position, .. } = &before.shown else { return None };
+        // An error here comes again when the request is rebuilt, and is dealt with there.
         let newest = chat.log().sealed_logs(None, 1).await.ok()?.pop()?;
         let (first, last) = newest.name.range();
         let is_it = newest.head.generation == position.generation;

@@ -91,6 +91,7 @@ async fn answer_not_done(
     error: RunError,
 ) -> RunError {
     let view = locked.chat.log().view().await;
+    // An operation that the cursor has passed is done; only its outcome could not be recorded.
     let is_done =
         view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(request_line.seq)));
     let not_done = OperationOutcome::NotDone(OperationRefusal::explained(error.explain(), ""));

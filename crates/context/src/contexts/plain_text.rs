@@ -45,7 +45,7 @@ fn without_inline_marks(line: &str) -> String {
     while let Some(&c) = chars.get(at) {
         let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied();
         let after = chars.get(at + 1).copied();
-        // A sign between spaces is arithmetic, or a dash.
+        // A sign between spaces is no mark, as in `2 * 3`.
         let alone = before.is_none_or(|c| c == ' ') && after.is_none_or(|c| c == ' ');
         match c {
             '`' => {}

@@ -28,6 +28,7 @@ pub(super) fn ship_json() -> String {
             // Allowed words cannot be guessed; the form of other values is clear from the default.
             let expected = (key.expected)();
             if expected.starts_with('"') {
+                // Writing to a `String` cannot fail.
                 let _ = write!(out, " Either {expected}.");
             }
             out.push('\n');

@@ -59,6 +59,7 @@ fn url_form(text: &str, plain: &str, space: &str, upper: bool) -> String {
                 out.push(char::from(byte));
             }
             _ => {
+                // Writing to a `String` cannot fail.
                 let _ = if upper { write!(out, "%{byte:02X}") } else { write!(out, "%{byte:02x}") };
             }
         }

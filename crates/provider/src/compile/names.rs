@@ -120,6 +120,7 @@ fn digest(text: &str) -> String {
     use std::fmt::Write as _;
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
+        // Writing to a `String` cannot fail.
         let _ = write!(hex, "{byte:02x}");
     }
     hex

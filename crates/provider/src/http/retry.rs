@@ -130,6 +130,7 @@ impl<'a> Attempts<'a> {
         if self.failures > self.retries {
             return RetryDecision::GiveUp;
         }
+        // The shift stays within the bits of the number, whatever number of retries the settings allow.
         let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failures - 1).min(16));
         let longest = doubled.min(WAIT_MAX);
         // A double has 53 bits, so the upper 53 bits of the number give an even fraction from 0 to 1.

@@ -20,7 +20,9 @@ fn process_state(stat: &str) -> Option<char> {
 }
 
 fn has_open(pid: u32, file: (u64, u64)) -> bool {
+    // The process may have ended, or belong to another account.
     let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    // A file may have been closed since the folder was listed.
     let is_file = |path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == file);
     open.flatten().any(|entry| is_file(entry.path()))
 }

@@ -16,6 +16,7 @@ use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 /// unusual or damaged; then the caller opens the chat in the ordinary way.
 pub(super) fn read_overview(env: &Env, folder: &str) -> Option<(ChatKey, ChatContent)> {
     let paths = Paths::new(folder);
+    // Whatever is wrong with a file, the slow reading reports it.
     let (_, bytes) = env.read(&paths.about).ok()??;
     let Json::Object(about) = Json::parse_bytes(&bytes).ok()? else { return None };
     let key: ChatKey = about.str("chatKey")?.parse().ok()?;
