@@ -19,6 +19,7 @@ use ship_record::{Clock, Timestamp};
 use super::{FOLDER, LogEntry, SUFFIX};
 use crate::{Project, Secrets};
 
+// Logs may have the words of people, so other accounts get no access.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 

@@ -28,6 +28,7 @@ struct FileLimits {
     total_bytes: usize,
 }
 
+// Anthropic's limit in pixels for a request with many images.
 const MANY_SIDE: usize = 2000;
 const MB: usize = 1024 * 1024;
 

@@ -12,6 +12,7 @@ use ship_message::json::{Json, Object};
 
 use crate::ToolSpec;
 
+// OpenAI's limits for the name of a tool and the id of a call.
 const NAME_CHARS_MAX: usize = 64;
 const ID_CHARS_MAX: usize = 40;
 

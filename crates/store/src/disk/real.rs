@@ -17,8 +17,10 @@ use rustix::io::Errno;
 use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
 use crate::Timestamp;
 
+// Chats are private, so other accounts get no access.
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
 const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
+// A planted link must not lead out of the project.
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 /// NONBLOCK: opening a planted pipe must not block before we see that it is one.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);

@@ -20,6 +20,7 @@ use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 
 /// The length of every note, so that a short one overwrites a longer one completely.
 const NOTE_LEN: usize = 256;
+// A longer purpose could make the note longer than the others.
 const PURPOSE_CHARS_MAX: usize = 60;
 /// The time within which a note of the same process counts as fresh.
 const NOTE_MS: i64 = 1000;

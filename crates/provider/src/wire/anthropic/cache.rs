@@ -10,6 +10,7 @@ use super::super::json_text::is_true;
 use super::block::{Block, Cache};
 use super::{ANTHROPIC, AnthropicMessages};
 
+// Anthropic refuses a request with more.
 const MARKS_MAX: usize = 4;
 
 /// The marks that messages bring.
