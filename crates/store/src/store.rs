@@ -1,5 +1,4 @@
-//! The store as the engine sees it: chats, and for each chat what anyone may do and what only the
-//! holder of its lane may do.
+//! The traits of a store. A chat has operations for every caller, and others for the holder of its lane alone.
 //!
 //! The traits say nothing about files, so that a database fits behind them. Every write is durable when
 //! its future is ready, and once begun it is finished even if the future is dropped: the caller may stop
@@ -23,7 +22,7 @@ pub trait Store: Send + Sync {
     /// Lists the chats, with one look at the sizes of each; none is opened.
     fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError>;
 
-    /// Tells of each chat what a list of chats shows, for little more than a look at its files.
+    /// Returns what a list shows of each chat. This costs little more than a look at its files.
     fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
         Box::pin(async move {
             let mut overviews = Vec::new();
@@ -38,45 +37,45 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Opens a chat; `None` if there is none of that key. Changes nothing.
+    /// Opens a chat; `None` if there is none with this key. It changes nothing.
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError>;
 
-    /// Opens a chat, making it if there is none of that key. What a known chat is about stays.
+    /// Opens a chat, or makes it if there is none with this key. The description of an existing chat stays.
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError>;
 
-    /// Keeps bytes under their digest.
+    /// Stores bytes under their digest.
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError>;
 
-    /// Returns the bytes of a digest.
+    /// Returns the bytes with a digest.
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError>;
 }
 
-/// What a list of chats shows of one.
+/// The overview of a chat for a list of chats.
 #[derive(Debug)]
 pub struct ChatOverview {
-    /// The chat, or what is wrong with its folder.
+    /// The key of the chat, or the problem with its folder.
     pub key: Result<ChatKey, StorageProblem>,
-    /// What is in it, or why that cannot be read; `None` if it is gone meanwhile.
+    /// The content in short, or the reason why it cannot be read; `None` if the chat has just been removed.
     pub content: Result<Option<ChatContent>, ReadError>,
 }
 
-/// What is in a chat, in short.
+/// The content of a chat in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatContent {
-    /// What it is about.
+    /// The description of the chat.
     pub about: About,
     /// The head of its active context; `None` before the first.
     pub head: Option<Head>,
-    /// How many messages the active context has.
+    /// The number of messages in the active context.
     pub messages: usize,
-    /// The last of them.
+    /// The last message of the active context.
     pub last_message: Option<UiMessage>,
     /// The lines of the ledger behind the context's inbox cursor.
     pub new_lines: Vec<LedgerLine>,
 }
 
 impl ChatContent {
-    /// Keeps of a view what a list shows.
+    /// Makes the content for a list from a view.
     pub(crate) fn new(about: About, view: Option<View>, new_lines: Vec<LedgerLine>) -> Self {
         let messages = view.as_ref().map_or(0, |view| view.messages().count());
         let last_message = view.as_ref().and_then(|view| view.messages().last().cloned());
@@ -93,40 +92,40 @@ async fn overview_of<S: Store + ?Sized>(
     Ok(Some(ChatContent::new(state.about, state.view, state.new_lines)))
 }
 
-/// What one look at a chat tells.
+/// The result of one look at the files of a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatLook {
-    /// The chat, or what is wrong with its folder.
+    /// The key of the chat, or the problem with its folder.
     pub key: Result<ChatKey, StorageProblem>,
-    /// Bytes in the active context's log.
+    /// The number of bytes in the log of the active context.
     pub context_bytes: u64,
-    /// Bytes in the ledger.
+    /// The number of bytes in the ledger.
     pub ledger_bytes: u64,
-    /// Bytes in the journal of the last run.
+    /// The number of bytes in the journal of the last run.
     pub journal_bytes: u64,
 }
 
-/// Where bytes are kept.
+/// A reference to stored bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobRef {
-    /// Their digest, 64 hex digits.
+    /// The digest of the bytes, as 64 hex digits.
     pub sha256: String,
     /// The number of bytes.
     pub size: u64,
-    /// What they are.
+    /// The media type of the bytes.
     pub media_type: String,
 }
 
-/// How a store is kept.
+/// The options of a store.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// `durability` of ship.json.
+    /// The setting `durability`.
     pub durability: Durability,
-    /// `lock.waitMs`: how long to wait for a right that another process or task has.
+    /// The setting `lock.waitMs`: the time to wait for a right that another process or task has.
     pub lock_wait_ms: u64,
-    /// `limits.messageBytes`: how long a message may be as JSON.
+    /// The setting `limits.messageBytes`: the maximum length of a message as JSON.
     pub message_bytes_max: usize,
-    /// Tells the time.
+    /// The source of the time.
     pub clock: Arc<dyn crate::Clock>,
 }
 

@@ -37,10 +37,10 @@ use crate::{
 const FOLDERS: [&str; 6] =
     ["conversations", "messages", "messages/archive", "contexts", "contexts/archive", "memory"];
 
-/// How many lines of the ledger are looked at for what a chat is about.
+/// The number of ledger lines that are searched for the description of a chat.
 const ABOUT_LINES: usize = 20;
 
-/// Where the files of a chat are.
+/// The paths of the files of a chat.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     pub(crate) chat: PathBuf,
@@ -76,13 +76,13 @@ impl Paths {
     }
 }
 
-/// Why a ledger entry cannot be promoted.
+/// The reason why a ledger entry cannot be promoted.
 enum PromoteError {
     NoEntry(LedgerSeq),
     Storage(StorageError),
 }
 
-/// One chat, shared by all in this process that have it open.
+/// A chat, shared by all tasks of this process that have it open.
 pub(crate) struct ChatFiles {
     pub(crate) env: Arc<Env>,
     pub(crate) key: ChatKey,
@@ -99,7 +99,7 @@ pub(crate) struct ChatFiles {
     additions: WriteGroup<Addition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
-    /// Repairs that are not of a log.
+    /// The repairs of files other than logs.
     pub(super) notes: Mutex<Vec<StorageProblem>>,
 }
 
@@ -193,12 +193,12 @@ impl ChatFiles {
         Ok(())
     }
 
-    /// Whether this process has made the chat last, so that it only has to be there still.
+    /// Whether this process has synced the folders of the chat, so that nothing is left to make.
     pub(crate) fn is_made(&self) -> bool {
         self.adopted.load(Ordering::Relaxed) && !self.env.is_unsynced(&self.paths.chat)
     }
 
-    /// Makes the folders and `chat.json` of a chat that is not there.
+    /// Makes the folders and `chat.json` of a chat that does not exist yet.
     pub(crate) fn create(&self, about: &About) -> Result<(), StorageError> {
         for above in [".ship", ".ship/chat"] {
             self.env.ensure_folder(Path::new(above))?;
@@ -233,8 +233,8 @@ impl ChatFiles {
         }
     }
 
-    /// Returns what the chat is about; `None` if there is no such chat. One that has lost its `chat.json` is
-    /// there as long as its logs are.
+    /// Returns the description of the chat; `None` if there is no such chat. A chat that has lost its `chat.json`
+    /// exists as long as its logs do.
     pub(crate) fn find_about(&self) -> Result<Option<About>, StorageError> {
         if let Some(about) = self.read_whole_about()? {
             return Ok(Some(about));
@@ -257,7 +257,7 @@ impl ChatFiles {
         Ok(archives > 0 || !self.sealed_names()?.is_empty())
     }
 
-    /// Returns what the newest entry of the ledger tells of the chat.
+    /// Reads the description of the chat from the newest entry of the ledger.
     pub(super) fn about_in_ledger(&self) -> About {
         let channel = |line: &LedgerLine| match &line.body {
             LedgerBody::Entry(entry) => entry.entry.str("channel").map(str::to_owned),
@@ -268,7 +268,7 @@ impl ChatFiles {
         About { channel: lines.iter().rev().find_map(channel), target: None }
     }
 
-    /// Writes `chat.json` where there is none or none that can be read. What was there is kept aside.
+    /// Writes `chat.json` if it is missing or cannot be read. The unreadable file is set aside.
     pub(super) fn write_about_anew(&self, about: &About) -> Result<(), StorageError> {
         self.check_logs()?;
         if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
@@ -438,13 +438,13 @@ impl ChatFiles {
         writing.check_seal(&rotate::sealed_path(&self.paths.archive, &name))
     }
 
-    /// For people and scripts; nothing of ours reads it. Fails where it is there already.
+    /// Links the active log under a fixed name, for people and scripts. An existing link stays as it is.
     pub(super) fn link_active(&self) {
         let link = self.paths.chat.join("contexts/active.jsonl");
         let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
     }
 
-    /// A chat with sealed logs has had a live one: it is missing, not new.
+    /// Checks that a chat without a live log is new: with sealed logs, the live one is missing.
     pub(crate) fn check_first(&self) -> Result<(), StorageError> {
         match self.sealed_names()?.is_empty() {
             true => Ok(()),
@@ -465,7 +465,7 @@ impl ChatFiles {
         Ok(view)
     }
 
-    /// Forgets what the view was, for the memory it takes.
+    /// Forgets the cached view to free its memory.
     pub(crate) fn forget_view(&self) {
         self.view_cache.forget();
     }
@@ -498,7 +498,7 @@ impl ChatFiles {
         }
     }
 
-    /// Whether there is no ledger, though there was one.
+    /// Whether the ledger is missing although there was one.
     pub(crate) fn is_ledger_lost(&self) -> Result<bool, StorageError> {
         let folder = &self.paths.conversations;
         if self.env.stat(&ledger::live_path(folder))?.is_some() {
@@ -650,7 +650,7 @@ pub(super) fn derived_state(bytes: &[u8]) -> Option<DerivedState> {
     is_whole.then_some(DerivedState { value, position, crc })
 }
 
-/// The checksum of what a derived file says.
+/// Returns the checksum of the content of a derived file.
 fn checksum(value: &Object) -> String {
     format!("{:08x}", crc32c::crc32c(Json::from(value.clone()).to_string().as_bytes()))
 }

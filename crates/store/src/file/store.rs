@@ -25,7 +25,7 @@ use crate::{
     StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
 };
 
-/// How long at most between two looks at a lane that another has.
+/// The longest pause between two looks at a lane that another task or process holds.
 const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
 
 /// A store in the `.ship` folder of a project. Clones share it. It needs a tokio runtime with a timer.
@@ -60,7 +60,7 @@ impl FileStore {
         self.open.chat(key, || ChatFiles::new(Arc::clone(&self.env), key.clone()))
     }
 
-    /// The chat of a key; `None` if there is none.
+    /// Returns the chat of a key; `None` if there is none.
     fn existing_chat(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
         let chat = self.chat(key);
         if chat.find_about()?.is_none() {
@@ -70,12 +70,12 @@ impl FileStore {
         Ok(Some(chat))
     }
 
-    /// A chat behind its trait.
+    /// Returns a chat as a trait object.
     fn to_chat(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
         Arc::new(FileChat { chat, store: self.clone() })
     }
 
-    /// Tells what a list shows of the chat in a folder; `None` if it is none of ours.
+    /// Returns what a list shows of the chat in a folder; `None` if the folder is not a chat.
     fn overview(&self, folder: &str) -> Option<ChatOverview> {
         // The quick reading suffices for nearly every chat. The slow one finds out what is wrong with the others.
         if let Some((key, content)) = overview::read_overview(&self.env, folder) {
@@ -95,8 +95,8 @@ impl FileStore {
         Ok(Some(ChatContent::new(about, view, chat.ledger_after(inbox, usize::MAX)?)))
     }
 
-    /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
-    /// told of that chat, and the others are listed all the same.
+    /// Looks at a folder below `.ship/chat`; `None` if it is not a chat. A problem is reported for its own chat,
+    /// and the others are listed all the same.
     fn look_at_folder(&self, folder: &str) -> Option<ChatLook> {
         let paths = Paths::new(folder);
         match self.look_into(folder, &paths) {
@@ -150,7 +150,7 @@ impl FileStore {
         Ok(in_logs.or_else(|| decoded_name(folder).filter(|key| folder_name(key) == folder)))
     }
 
-    /// The key that belongs to this folder, as the head of a log has it.
+    /// Returns the key in the head of a log, if it belongs to this folder.
     fn key_in_logs(&self, folder: &str, paths: &Paths) -> Result<Option<ChatKey>, StorageError> {
         for path in [&paths.live, &paths.conversations.join("history.jsonl")] {
             let head = first_line(&self.env, path)?;
@@ -189,8 +189,8 @@ where
     })
 }
 
-/// Takes the lane, waiting up to `lock.waitMs`. No thread waits with it: a run may hold a lane for long,
-/// and there are only so many threads for everybody else.
+/// Takes the lane, waiting up to `lock.waitMs`. No thread is blocked meanwhile: a run may hold a lane for long,
+/// and the other work of the process needs the threads.
 async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut pause = Duration::from_millis(1);
@@ -268,7 +268,7 @@ struct FileChat {
 }
 
 impl FileChat {
-    /// The lane of this chat, now that it is held.
+    /// Makes the lane of this chat from its right, which is held.
     fn into_lane(self, held: HeldRight) -> Arc<dyn Lane> {
         Arc::new(FileLane { chat: self, held: Arc::new(held) })
     }
