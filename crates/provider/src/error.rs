@@ -12,10 +12,12 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum ProviderError {
     /// The request is longer than the model takes.
-    #[error("the request is longer than the model takes{}", SizesText(*.observed, *.limit))]
+    #[error("the request is longer than the model takes{}", SizesText(*.prompt, *.completion, *.limit))]
     Overflow {
-        /// The number of tokens that the provider counted, if it says.
-        observed: Option<u64>,
+        /// The number of tokens that the provider counted in the prompt, if it says.
+        prompt: Option<u64>,
+        /// The number of tokens that were asked for as the answer, if it says.
+        completion: Option<u64>,
         /// The number of tokens that it takes, if it says.
         limit: Option<u64>,
     },
@@ -243,16 +245,22 @@ fn key_variable(provider: &str) -> &'static str {
     }
 }
 
-/// Displays `: 9 tokens, and it takes 8`, as far as the numbers are known.
-struct SizesText(Option<u64>, Option<u64>);
+/// Displays `: 9 tokens and 4 for the answer, and it takes 8`, as far as the numbers are known.
+struct SizesText(Option<u64>, Option<u64>, Option<u64>);
 
 impl fmt::Display for SizesText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0, self.1) {
-            (Some(observed), Some(limit)) => write!(f, ": {observed} tokens, and it takes {limit}"),
-            (Some(observed), None) => write!(f, ": {observed} tokens"),
+        let Self(prompt, completion, limit) = *self;
+        if let Some(prompt) = prompt {
+            write!(f, ": {prompt} tokens")?;
+            if let Some(completion) = completion {
+                write!(f, " and {completion} for the answer")?;
+            }
+        }
+        match (prompt, limit) {
+            (Some(_), Some(limit)) => write!(f, ", and it takes {limit}"),
             (None, Some(limit)) => write!(f, ", which is {limit} tokens"),
-            (None, None) => Ok(()),
+            (_, None) => Ok(()),
         }
     }
 }
@@ -302,10 +310,18 @@ mod tests {
             late.to_string(),
             "anthropic at h did not begin to answer within 1.5 s (`llm.firstByteMs`), after 3 attempts"
         );
-        let overflow = ProviderError::Overflow { observed: Some(9), limit: Some(8) };
+        let overflow = |prompt, completion, limit| {
+            ProviderError::Overflow { prompt, completion, limit }.to_string()
+        };
+        let longer = "the request is longer than the model takes";
         assert_eq!(
-            overflow.to_string(),
-            "the request is longer than the model takes: 9 tokens, and it takes 8"
+            overflow(Some(9), None, Some(8)),
+            format!("{longer}: 9 tokens, and it takes 8")
         );
+        assert_eq!(
+            overflow(Some(6), Some(4), Some(8)),
+            format!("{longer}: 6 tokens and 4 for the answer, and it takes 8")
+        );
+        assert_eq!(overflow(None, None, Some(8)), format!("{longer}, which is 8 tokens"));
     }
 }

@@ -35,13 +35,21 @@ pub enum OverflowPlace {
 /// The request was too long for the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflow {
-    /// The number of tokens that it had, if the provider says.
-    pub observed: Option<u64>,
+    /// The number of tokens that the provider counted in the prompt, if it says.
+    pub prompt: Option<u64>,
+    /// The number of tokens that were asked for as the answer, if the provider says.
+    pub completion: Option<u64>,
     /// The number of tokens that the model takes, if the provider says.
     pub limit: Option<u64>,
-    /// The number of tokens that the answer may have for the same messages to fit, if the provider says that
-    /// messages and answer together do not. Then another request with this `max_tokens` is the remedy.
-    pub max_tokens: Option<u64>,
+}
+
+impl Overflow {
+    /// Returns the number of tokens that the answer may have for the same prompt to fit, if the provider says that
+    /// only prompt and answer together do not. Then another request with this `max_tokens` is the remedy.
+    pub fn max_tokens(&self) -> Option<u64> {
+        let room = self.limit?.checked_sub(self.prompt?)?;
+        (room > 0 && self.completion.is_none_or(|completion| room < completion)).then_some(room)
+    }
 }
 
 /// Returns the overflow if an error means that the request was too long. `status` is that of the response,
@@ -79,9 +87,7 @@ fn is_about_sender(status: Option<u16>) -> bool {
 fn may_be_overflow(status: Option<u16>, error: &ErrorText) -> bool {
     match status {
         Some(400 | 413 | 422) => true,
-        // Only llama.cpp uses this status: the window was full while it wrote the answer, which it counts
-        // as its own failure.
-        Some(500) => error.has_any_word(&["context size has been exceeded"]),
+        Some(500) => error.has_any_word(phrases::SERVER_FAILURES),
         None | Some(200) => !error.status.is_some_and(|status| is_about_sender(Some(status))),
         Some(_) => false,
     }

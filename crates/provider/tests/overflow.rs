@@ -23,13 +23,13 @@ fn error(message: &str) -> String {
 }
 
 fn sizes(found: Overflow) -> (Option<u64>, Option<u64>) {
-    (found.observed, found.limit)
+    (found.prompt, found.limit)
 }
 
 #[test]
 fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
     let (some, none) = (|n: u64| Some(n), None);
-    for (message, observed, limit) in [
+    for (message, prompt, limit) in [
         (
             "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
             some(9000),
@@ -37,7 +37,7 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ),
         (
             "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (100 in the messages, 200 in the functions, and 8700 in the completion).",
-            some(9000),
+            some(300),
             some(8192),
         ),
         (
@@ -71,7 +71,7 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ("Please reduce the length of the messages or completion.", none, none),
         (
             "This endpoint\u{2019}s maximum context length is 131072 tokens. However, you requested about 135349 tokens (60662 of text input, 10687 of tool input, 64000 in the output). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.",
-            some(135_349),
+            some(71_349),
             some(131_072),
         ),
         ("Input is too long for requested model.", none, none),
@@ -89,7 +89,7 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ("Context size has been exceeded.", none, none),
         (
             "This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3500 input tokens, for a total of at least 4500 tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
-            some(3500),
+            none,
             some(4096),
         ),
         (
@@ -146,13 +146,13 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ),
         (
             "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
-            some(9000),
+            none,
             some(8192),
         ),
         ("prompt token count of 138898 exceeds the limit of 64000", some(138_898), some(64_000)),
         (
             "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
-            some(269_030),
+            none,
             some(262_144),
         ),
         (
@@ -209,6 +209,9 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ),
         ("Requested tokens (9000) exceed context window of 8192", some(9000), some(8192)),
         ("Prompt exceeds max length", none, none),
+        ("model max length exceeded, max length:4096", none, some(4096)),
+        ("Input tokens exceeded", none, none),
+        ("Request payload size exceeds the limit", none, none),
         ("the conversation is too long", none, none),
         ("Input sequence is too long", none, none),
         ("The user message is too long", none, none),
@@ -221,7 +224,7 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
             (Some(200), OverflowPlace::Stream),
         ] {
             let found = overflow(status, &error(message), place);
-            assert_eq!(found.map(sizes), Some((observed, limit)), "{status:?} {message}");
+            assert_eq!(found.map(sizes), Some((prompt, limit)), "{status:?} {message}");
         }
         for status in [401, 403, 404, 429, 502, 503] {
             assert_eq!(
@@ -399,12 +402,69 @@ fn a_request_that_is_too_large_for_a_proxy_is_an_overflow_of_bytes() {
 }
 
 #[test]
-fn llama_cpp_fails_with_a_full_window_while_it_answers() {
-    assert!(
-        overflow(Some(500), &error("Context size has been exceeded."), OverflowPlace::Body)
-            .is_some()
-    );
+fn llama_cpp_ollama_and_litellm_report_a_full_window_as_their_own_failure() {
+    for message in [
+        "Context size has been exceeded.",
+        "the request exceeds the available context size, try increasing it",
+        "the input length exceeds the context length",
+        "prompt too long; exceeded max context length by 500 tokens",
+        "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - no",
+    ] {
+        let found = overflow(Some(500), &error(message), OverflowPlace::Body);
+        assert!(found.is_some(), "{message}");
+    }
     assert_eq!(overflow(Some(500), &error("prompt is too long"), OverflowPlace::Body), None);
+}
+
+#[test]
+fn prompt_and_answer_are_told_apart() {
+    for (message, prompt, completion) in [
+        (
+            "This model's maximum context length is 8000 tokens. However, you requested 10535 tokens (2343 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+            Some(2343),
+            Some(8192),
+        ),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (100 in the messages, 200 in the functions, and 8700 in the completion).",
+            Some(300),
+            Some(8700),
+        ),
+        (
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about 135349 tokens (60662 of text input, 10687 of tool input, 64000 in the output).",
+            Some(71_349),
+            Some(64_000),
+        ),
+        (
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+            Some(190_000),
+            Some(20_000),
+        ),
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 100 input tokens (5000 > 4096 - 100).",
+            Some(100),
+            Some(5000),
+        ),
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4090 `inputs` tokens and 20 `max_new_tokens`",
+            Some(4090),
+            Some(20),
+        ),
+        ("prompt is too long: 200251 tokens > 200000 maximum", Some(200_251), None),
+        // A sum is neither of the two, and "at least" is not a size.
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+            None,
+            None,
+        ),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3500 input tokens, for a total of at least 4500 tokens.",
+            None,
+            Some(1000),
+        ),
+    ] {
+        let found = overflow(Some(400), &error(message), OverflowPlace::Body).unwrap();
+        assert_eq!((found.prompt, found.completion), (prompt, completion), "{message}");
+    }
 }
 
 #[test]
@@ -436,7 +496,7 @@ fn a_smaller_answer_is_the_cure_when_messages_and_answer_together_are_too_long()
         ("prompt is too long: 200251 tokens > 200000 maximum", None),
     ] {
         let found = overflow(Some(400), &error(message), OverflowPlace::Body).unwrap();
-        assert_eq!(found.max_tokens, max_tokens, "{message}");
+        assert_eq!(found.max_tokens(), max_tokens, "{message}");
     }
 }
 

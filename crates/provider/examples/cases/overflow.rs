@@ -18,9 +18,10 @@ pub(crate) fn answer(case: &mut Object) -> Object {
     let found = overflow(status, &body, place);
     let mut answer = Object::from([("overflow", found.is_some())]);
     if let Some(found) = found {
-        answer.set_or_remove("observed", found.observed.map(Json::from));
+        answer.set_or_remove("observed", found.prompt.map(Json::from));
+        answer.set_or_remove("completion", found.completion.map(Json::from));
         answer.set_or_remove("limit", found.limit.map(Json::from));
-        answer.set_or_remove("max_tokens", found.max_tokens.map(Json::from));
+        answer.set_or_remove("max_tokens", found.max_tokens().map(Json::from));
     }
     answer
 }

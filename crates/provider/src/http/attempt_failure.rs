@@ -117,8 +117,8 @@ impl RequestParty<'_> {
         };
         let provider = self.provider();
         let error = match verdict {
-            Verdict::Overflow(Overflow { observed, limit, .. }) => {
-                ProviderError::Overflow { observed, limit }
+            Verdict::Overflow(Overflow { prompt, completion, limit }) => {
+                ProviderError::Overflow { prompt, completion, limit }
             }
             Verdict::Quota => ProviderError::Quota { provider, message: words.clone() },
             Verdict::Key => ProviderError::Key { provider, message: words.clone() },

@@ -50,7 +50,7 @@ pub(super) struct ErrorText {
     /// The status that an error in a stream names.
     pub(super) status: Option<u16>,
     /// The sizes in fields of their own.
-    pub(super) observed: Option<u64>,
+    pub(super) prompt: Option<u64>,
     pub(super) limit: Option<u64>,
     codes: Vec<String>,
 }
@@ -139,7 +139,7 @@ impl ErrorText {
         let number = |key: &str| object.get(key).and_then(Json::as_u64);
         let status = number("code").or_else(|| number("status"));
         self.status = self.status.or(status.and_then(|status| u16::try_from(status).ok()));
-        self.observed = self.observed.or_else(|| number("n_prompt_tokens"));
+        self.prompt = self.prompt.or_else(|| number("n_prompt_tokens"));
         self.limit = self.limit.or_else(|| number("n_ctx"));
     }
 }

@@ -59,9 +59,13 @@ pub(super) const SENTENCES: &[&[&str]] = &[
     // Google
     &["input token count", "exceeds the maximum number of tokens"],
     &["input token count is", "only supports up to"],
+    &["payload size exceeds"],
     // Amazon, z.ai
     &["too many input tokens"],
     &["prompt exceeds max length"],
+    &["input tokens exceeded"],
+    // SiliconFlow
+    &["model max length exceeded"],
     // Groq, Cerebras
     &["reduce the length of the messages"],
     &["reduce the length of the prompt"],
@@ -114,6 +118,19 @@ pub(super) const SENTENCES: &[&[&str]] = &[
     &["超过最大上下文"],
     &["超出模型最大上下文"],
     &["请压缩上下文"],
+];
+
+/// The sentences that also come with 500: llama.cpp and Ollama count a full window as their own failure, and so do
+/// some versions of LiteLLM.
+pub(super) const SERVER_FAILURES: &[&str] = &[
+    "context size has been exceeded",
+    "exceeds the available context size",
+    "longer than the context length",
+    "exceeds the context length",
+    "exceeds maximum context length",
+    "exceeded max context length",
+    "exceed_context_size_error",
+    "contextwindowexceedederror",
 ];
 
 /// The words that hardly mean anything else.

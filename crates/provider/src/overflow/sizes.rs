@@ -1,93 +1,86 @@
 //! Finds the sizes that an error names.
 //!
-//! A form is a sentence with placeholders: `{o}` is the observed size, `{n}` the limit, `{a}` the size of the
-//! messages, `{b}` the room for the answer, and `*` any text. The first form that fits counts; later ones fill
-//! what is still missing.
+//! A form is a sentence with placeholders: `{p}` is a size of the prompt, or of a piece of it; `{c}` the room for the
+//! answer, `{n}` the limit, `{_}` a number that is none of these, and `*` any text. The first form that fits counts;
+//! later ones fill what is still missing.
+//!
+//! A sum of prompt and answer is not the prompt, and neither is a number that it has "at least": from either, the
+//! caller would learn to count wrongly.
 
 use super::Overflow;
 use super::error_text::ErrorText;
 
 const FORMS: &[&str] = &[
     // Anthropic
-    "{o} tokens > {n} maximum",
-    "exceed context limit: {a} + {b} > {n}",
+    "{p} tokens > {n} maximum",
+    "exceed context limit: {p} + {c} > {n}",
     // OpenAI, vLLM, DeepSeek, OpenRouter
-    "maximum context length is {n} tokens*resulted in {o} tokens",
-    "maximum context length is {n} tokens*prompt contains at least {o} input tokens",
-    "maximum context length is {n} tokens*prompt contains {o} input tokens",
-    "maximum context length is {n} tokens*your request has {a} input tokens",
-    "maximum context length is {n} tokens*requested about {o} tokens",
-    "maximum context length is {n} tokens*requested {o} tokens ({a} in the messages, {b} in the completion)",
-    "maximum context length is {n} tokens*requested {o} tokens ({a} in your prompt; {b} for the completion)",
-    "maximum context length is {n} tokens*requested {o} tokens",
-    "configured limit of {n} tokens*resulted in {o} tokens",
-    "input length ({o}) exceeds model's maximum context length ({n})",
-    "decoder prompt (length {o}) is longer than the maximum model length of {n}",
-    "prompt length {o} exceeds the max_model_len {n}",
+    "maximum context length is {n} tokens*resulted in {p} tokens",
+    "maximum context length is {n} tokens*requested {c} output tokens and your prompt contains {p} input tokens",
+    "maximum context length is {n} tokens*requested {c} output tokens",
+    "maximum context length is {n} tokens*prompt contains {p} input tokens",
+    "too large: {c}.*maximum context length is {n} tokens and your request has {p} input tokens",
+    "maximum context length is {n} tokens*your request has {p} input tokens",
+    "maximum context length is {n} tokens*({p} of text input, {p} of tool input, {c} in the output)",
+    "maximum context length is {n} tokens*({p} of text input, {c} in the output)",
+    "maximum context length is {n} tokens*({p} in the messages, {p} in the functions, and {c} in the completion)",
+    "maximum context length is {n} tokens*({p} in the messages, {c} in the completion)",
+    "maximum context length is {n} tokens*({p} in your prompt; {c} for the completion)",
+    "configured limit of {n} tokens*resulted in {p} tokens",
+    "input length ({p}) exceeds model's maximum context length ({n})",
+    "decoder prompt (length {p}) is longer than the maximum model length of {n}",
+    "prompt length {p} exceeds the max_model_len {n}",
     // SGLang
-    "input ({o} tokens) is longer than the model's context length ({n} tokens)",
+    "input ({p} tokens) is longer than the model's context length ({n} tokens)",
     // Google
-    "token count ({o}) exceeds the maximum number of tokens allowed ({n})",
+    "token count ({p}) exceeds the maximum number of tokens allowed ({n})",
     "maximum number of tokens allowed ({n})",
     "maximum number of tokens allowed {n}",
-    "input token count is {o} but*only supports up to {n}",
+    "input token count is {p} but*only supports up to {n}",
     // Amazon
-    "max input tokens: {n}, request input token count: {o}",
+    "max input tokens: {n}, request input token count: {p}",
     // llama.cpp, and its Python
-    "requested tokens ({o}) exceed context window of {n}",
-    "request ({o} tokens) exceeds the available context size ({n} tokens)",
+    "requested tokens ({p}) exceed context window of {n}",
+    "request ({p} tokens) exceeds the available context size ({n} tokens)",
     // LM Studio
-    "n_keep: {o}>= n_ctx: {n}",
-    "n_keep ({o}) >= n_ctx ({n})",
-    "keep the first {o} tokens*context length of only {n} tokens",
-    // xAI, Mistral, Cerebras, Copilot, Moonshot, Fireworks
-    "maximum prompt length is {n} but the request contains {o} tokens",
-    "prompt contains {o} tokens*model with {n} maximum context length",
-    "current length is {o} while limit is {n}",
-    "token count of {o} exceeds the limit of {n}",
-    "token limit: {n} (requested: {o})",
-    "prompt is too long: {o}, model maximum context length: {n}",
-    "input length {o} exceeds the maximum allowed input length of {n}",
+    "n_keep: {p}>= n_ctx: {n}",
+    "n_keep ({p}) >= n_ctx ({n})",
+    "keep the first {p} tokens*context length of only {n} tokens",
+    // xAI, Mistral, Cerebras, Copilot, Moonshot, Fireworks, SiliconFlow
+    "maximum prompt length is {n} but the request contains {p} tokens",
+    "prompt contains {p} tokens*model with {n} maximum context length",
+    "current length is {_} while limit is {n}",
+    "token count of {p} exceeds the limit of {n}",
+    "token limit: {n} (requested: {_})",
+    "prompt is too long: {p}, model maximum context length: {n}",
+    "input length {p} exceeds the maximum allowed input length of {n}",
+    "max length exceeded, max length:{n}",
+    "max length exceeded, max length: {n}",
     // DashScope, Hugging Face, LiteLLM
     "range of input length should be [1, {n}]",
-    "must be <= {n}. given: {o} ",
-    "must have less than {n} tokens. given: {o}",
+    "must be <= {n}. given: {p} inputs tokens and {c} ",
+    "must be <= {n}. given: {p} ",
+    "must have less than {n} tokens. given: {p}",
     "maximum context length of {n} tokens",
     "maximum context length is {n}",
 ];
 
 /// Returns the sizes in the texts of an error.
 pub(super) fn sizes_in(error: &ErrorText) -> Overflow {
-    let mut found = Overflow { observed: error.observed, limit: error.limit, max_tokens: None };
+    let mut found = Overflow { prompt: error.prompt, completion: None, limit: error.limit };
     for text in &error.texts {
         for form in FORMS {
             let Some(sizes) = match_form(form, text) else { continue };
-            found.observed = found.observed.or(sizes.observed).or(sizes.messages);
+            found.prompt = found.prompt.or(sizes.prompt);
+            found.completion = found.completion.or(sizes.completion);
             found.limit = found.limit.or(sizes.limit);
-            found.max_tokens = found.max_tokens.or(sizes.answer_room());
         }
     }
     found
 }
 
-#[derive(Clone, Copy, Default)]
-struct OverflowSizes {
-    observed: Option<u64>,
-    limit: Option<u64>,
-    messages: Option<u64>,
-    answer: Option<u64>,
-}
-
-impl OverflowSizes {
-    /// Returns the room that the messages leave for an answer, if there is any and it is less than was asked for.
-    fn answer_room(&self) -> Option<u64> {
-        let room = self.limit?.checked_sub(self.messages?)?;
-        (room > 0 && self.answer.is_none_or(|answer| room < answer)).then_some(room)
-    }
-}
-
 /// Fits a form to a text, at any place of the text.
-fn match_form(form: &str, text: &str) -> Option<OverflowSizes> {
+fn match_form(form: &str, text: &str) -> Option<Overflow> {
     if let Some(begin) = form.split(['{', '*']).next().filter(|begin| !begin.is_empty()) {
         return text.match_indices(begin).find_map(|(at, _)| match_form_at(form, &text[at..]));
     }
@@ -96,9 +89,9 @@ fn match_form(form: &str, text: &str) -> Option<OverflowSizes> {
     starts.map(|(at, _)| at).find_map(|at| match_form_at(form, &text[at..]))
 }
 
-fn match_form_at(form: &str, text: &str) -> Option<OverflowSizes> {
+fn match_form_at(form: &str, text: &str) -> Option<Overflow> {
     let (mut form, mut text) = (form, text);
-    let mut sizes = OverflowSizes::default();
+    let mut sizes = Overflow::default();
     while !form.is_empty() {
         if let Some(rest) = form.strip_prefix('*') {
             let piece = rest.split(['{', '*']).next().unwrap_or(rest);
@@ -107,10 +100,10 @@ fn match_form_at(form: &str, text: &str) -> Option<OverflowSizes> {
         } else if let Some((hole, rest)) = form.strip_prefix('{').and_then(|f| f.split_once('}')) {
             let (number, after) = parse_number(text)?;
             match hole {
-                "o" => sizes.observed = Some(number),
+                "p" => sizes.prompt = Some(sizes.prompt.unwrap_or_default().saturating_add(number)),
+                "c" => sizes.completion = Some(number),
                 "n" => sizes.limit = Some(number),
-                "a" => sizes.messages = Some(number),
-                _ => sizes.answer = Some(number),
+                _ => {}
             }
             (form, text) = (rest, after);
         } else {

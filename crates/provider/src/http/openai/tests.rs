@@ -134,7 +134,7 @@ fn errors_inside_a_stream_are_understood_in_every_shape() {
         ),
         (
             r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#,
-            "said: Overflow(Overflow { observed: None, limit: None, max_tokens: None }) x",
+            "said: Overflow(Overflow { prompt: None, completion: None, limit: None }) x",
         ),
         (
             r#"{"object":"error","message":"x","type":"BadRequestError","code":400}"#,
