@@ -2,7 +2,7 @@
 //!
 //! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it. `heartbeat`
 //! shows other processes that the holder of a lane is at work.
-//! `system_sources` makes the system blocks, `budget` limits the size of requests, `warnings` reports configuration
+//! `system_sources` makes the system blocks, `budget` limits the size of requests, `host_facts` remembers what the host has shown, `warnings` reports configuration
 //! problems, and `summary_drafts` keeps summaries that are not published yet.
 
 mod active_run;
@@ -10,6 +10,7 @@ mod agent;
 mod budget;
 mod builder;
 mod heartbeat;
+mod host_facts;
 mod locked_chat;
 mod summary_drafts;
 mod system_sources;
@@ -43,6 +44,7 @@ use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
+use host_facts::HostMemory;
 use summary_drafts::SummaryDrafts;
 
 #[derive(Clone)]
@@ -60,6 +62,7 @@ pub(crate) struct Engine {
     pub(crate) message_ids: Arc<dyn MessageIds>,
     pub(crate) hub: Arc<EventHub>,
     pub(crate) token_meter: Arc<TokenMeter>,
+    pub(crate) host_memory: Arc<HostMemory>,
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,
     pub(crate) request_cache: Arc<RequestCache>,

@@ -1,13 +1,15 @@
 //! Counts the tokens of a request as the provider will count them.
 //!
-//! `token_meter` counts and learns from the reports of the provider, `piece_tokens` describes the pieces of a
-//! request, and `rough` counts without a vocabulary.
+//! `token_meter` counts and learns from the reports of the provider, `host_limits` has the sizes that it has shown,
+//! `piece_tokens` describes the pieces of a request, and `rough` counts without a vocabulary.
 
+mod host_limits;
 mod piece_tokens;
 mod rough;
 mod token_meter;
 
 pub use piece_tokens::PieceTokens;
 
+pub(crate) use host_limits::{HostLimits, RequestSize};
 pub(crate) use piece_tokens::{RequestLoad, RequestPieces};
 pub(crate) use token_meter::TokenMeter;

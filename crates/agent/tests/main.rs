@@ -8,5 +8,6 @@ mod compaction;
 mod contexts;
 mod conversations;
 mod harness;
+mod hosts;
 mod runs;
 mod seen;

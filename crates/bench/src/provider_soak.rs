@@ -17,6 +17,8 @@ pub struct Counts {
 
 const HISTORIES: u64 = 25_000;
 const NPM_CASES: u64 = 3_000;
+/// The turns of the talk with a host of which nothing is configured.
+const TURNS: u64 = 300;
 
 /// Runs until `deadline`, at least once.
 ///
@@ -27,6 +29,7 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../provider/tests/npm/node_modules/ai");
     let has_npm = folder.is_dir();
     let mut counts = Counts::default();
+    run_module("ship-agent", "hosts", &[("SHIP_CASES", TURNS)])?;
     loop {
         run_module("ship-provider", "compile", &[("SHIP_SEED", seed), ("SHIP_CASES", HISTORIES)])?;
         counts.histories += HISTORIES;

@@ -314,10 +314,7 @@ mod tests {
             ProviderError::Overflow { prompt, completion, limit }.to_string()
         };
         let longer = "the request is longer than the model takes";
-        assert_eq!(
-            overflow(Some(9), None, Some(8)),
-            format!("{longer}: 9 tokens, and it takes 8")
-        );
+        assert_eq!(overflow(Some(9), None, Some(8)), format!("{longer}: 9 tokens, and it takes 8"));
         assert_eq!(
             overflow(Some(6), Some(4), Some(8)),
             format!("{longer}: 6 tokens and 4 for the answer, and it takes 8")

@@ -70,6 +70,8 @@ pub struct HttpProvider {
     settings: HttpSettings,
     connection: Connection,
     host: String,
+    /// The address of the API without anything secret.
+    address: String,
     pace: Arc<dyn Pace>,
     /// Whether the model wants `max_completion_tokens`, or has refused `max_tokens`.
     wants_max_completion_tokens: AtomicBool,
@@ -94,13 +96,14 @@ impl HttpProvider {
 
     fn new(api: Api, settings: HttpSettings) -> Result<Self, ProviderError> {
         let url = api.endpoint(&settings.base_url)?;
+        let address = api::public_address(&url);
         let headers = api.headers(settings.key.as_ref())?;
         let connection = Connection::new(url, headers, &settings);
         let host = connection.host();
         let pace = Arc::new(SystemPace::new());
         // OpenAI itself takes the new name for all its models; most other hosts know only the old one.
         let wants_max_completion_tokens = AtomicBool::new(host == "api.openai.com");
-        Ok(Self { api, settings, connection, host, pace, wants_max_completion_tokens })
+        Ok(Self { api, settings, connection, host, address, pace, wants_max_completion_tokens })
     }
 
     /// Replaces the source of time and randomness, for tests.
@@ -251,6 +254,10 @@ impl Provider for HttpProvider {
 
     fn model(&self) -> &str {
         &self.settings.model
+    }
+
+    fn address(&self) -> Option<&str> {
+        Some(&self.address)
     }
 
     fn window_tokens(&self) -> Option<u64> {

@@ -12,6 +12,7 @@ mod chat;
 mod context;
 mod copied_lines;
 mod holder;
+mod hosts;
 mod inbox_cursor;
 mod journal;
 mod ledger;

@@ -163,6 +163,7 @@ pub(super) async fn work_at_rest(
 ) -> Result<Option<(Arc<ActiveRun>, Option<UiMessage>)>, RunError> {
     let LockedChat { engine, chat, .. } = &locked;
     let Some(view) = chat.log().view().await? else { return Ok(None) };
+    engine.recall_host(chat.key()).await;
     let about = chat.about().await?;
     let written = Journal::read(&chat.runs().journal().await?);
     // The ledger matters only when a run begins.

@@ -77,7 +77,8 @@ pub(super) async fn plan(
     }
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..context_messages.len()).filter(|at| open[*at]).map(weigh).sum();
-    let budget = token_limits(agent, &carried, why, load.total());
+    let floor = load.fixed + open_tokens;
+    let budget = token_limits(agent, &carried, why, load.total(), floor);
     let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
         Err(too_big) => return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big))),
@@ -186,23 +187,28 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 
 /// Returns the limits of a request. A person that has undone a compaction wants the whole window,
 /// until it overflows. If a provider refuses a request of `total` tokens without naming its limit, a
-/// lower number is assumed.
-pub(super) fn token_limits(
+/// lower number is assumed. At least half of what can shrink stays, so that there is room for a summary.
+fn token_limits(
     agent: &Engine,
     carried: &CompactionState,
     why: &CompactionReason,
     total: u64,
+    floor: u64,
 ) -> TokenLimits {
     let CompactionReason::Overflow { limit } = why else {
         return agent.token_limits(carried.is_raised && *why == CompactionReason::Trigger);
     };
     let known = agent.window_tokens();
-    let takes = limit.unwrap_or(total / 4 * 3);
-    let window = known.map_or(takes, |known| known.min(takes));
+    let guess = (total / 4 * 3).max(floor + total.saturating_sub(floor) / 2);
+    if limit.is_none() && known.is_none_or(|known| guess < known) {
+        // The answer was made shorter too, so nothing is reserved for it.
+        return TokenLimits { tokens: guess, window: Some(guess), is_guess: true, answer: 0 };
+    }
+    let window = limit.iter().copied().chain(known).min().unwrap_or(guess);
     TokenLimits {
         tokens: agent.budget_within(Some(window)),
         window: Some(window),
-        is_guess: limit.is_none() && known.is_none_or(|known| takes < known),
+        is_guess: false,
         answer: agent.rules.max_tokens,
     }
 }

@@ -48,6 +48,14 @@ impl Store for ConversationStore {
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         self.memory.blob(sha256)
     }
+
+    fn host_facts(&self, host: &str) -> StoreFuture<'_, Object, StorageError> {
+        self.memory.host_facts(host)
+    }
+
+    fn put_host_facts(&self, host: &str, facts: Object) -> StoreFuture<'_, (), StorageError> {
+        self.memory.put_host_facts(host, facts)
+    }
 }
 
 struct ConversationChat {

@@ -11,13 +11,21 @@ use crate::tokens::{PieceTokens, RequestPieces};
 
 impl Engine {
     /// Returns the number of tokens that the model takes, if it is known: from the settings, or else from the
-    /// provider. A lower limit that the provider named in a refusal counts until the program ends.
+    /// provider. A lower limit that the host has shown by refusing counts instead.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
-        let known = self.rules.window.or_else(|| self.provider.window_tokens());
-        match (known, self.token_meter.limit()) {
-            (Some(known), Some(limit)) => Some(known.min(limit)),
-            (known, limit) => known.or(limit),
-        }
+        let shown = self.token_meter.limits().window();
+        self.configured_window().into_iter().chain(shown).min()
+    }
+
+    /// Returns the number of tokens that the model takes by the settings, or else by its name.
+    pub(super) fn configured_window(&self) -> Option<u64> {
+        self.rules.window.or_else(|| self.provider.window_tokens())
+    }
+
+    /// Returns the number of tokens that an answer may have, if nothing else takes the room.
+    pub(crate) fn answer_max(&self) -> u64 {
+        let max = self.rules.max_tokens;
+        self.token_meter.limits().answer.map_or(max, |shown| max.min(shown))
     }
 
     /// Learns, in a new process, how the provider counts: from the recorded requests of the chat, and from the data

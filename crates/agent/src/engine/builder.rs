@@ -156,6 +156,7 @@ impl AgentBuilder {
             log: self.log,
             message_ids: Arc::new(LedgerMessageIds),
             hub: Arc::default(),
+            host_memory: Arc::default(),
             drafts: Arc::default(),
             request_cache: Arc::default(),
             repaired_chats: Arc::default(),

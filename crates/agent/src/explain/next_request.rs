@@ -49,6 +49,9 @@ pub struct NextRequest {
     pub trigger: CompactionTrigger,
     /// The number of tokens that the model takes, if it is known.
     pub window_tokens: Option<u64>,
+    /// What is known of the host that answers: its address, the sizes that it has shown, and how it counts. `None`
+    /// for a model without a host.
+    pub host: Option<Object>,
     /// The activation of the active context; `None` before the first message.
     pub activation: Option<Activation>,
     /// The part that it shares with the last request.
@@ -62,6 +65,7 @@ impl Agent {
     /// Fails if the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
         let agent = &*self.engine;
+        agent.recall_host(chat).await;
         let open = agent.store.open(chat).await?;
         let found = match &open {
             Some(open) => RequestInputs::read(agent, &**open).await?,
@@ -104,6 +108,7 @@ impl Agent {
             tools,
             trigger,
             window_tokens: agent.window_tokens(),
+            host: agent.describe_host(),
             activation: found.activation,
             shared_prefix: stable,
         })

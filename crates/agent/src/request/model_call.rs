@@ -201,6 +201,9 @@ impl<'a> ModelCall<'a> {
         };
         let answer = match &answered {
             Ok(answered) => {
+                if let Some(usage) = answered.usage {
+                    work.locked.engine.token_meter.learn_accepted(usage.input);
+                }
                 let counted = match answered.usage {
                     Some(usage) => learn_from_report(work, usage.input, counting).await,
                     None => None,
@@ -210,6 +213,7 @@ impl<'a> ModelCall<'a> {
             Err(error) => RequestAnswer::Failed(error.code().to_owned()),
         };
         write_answer(work, &record, &answer).await;
+        work.locked.engine.keep_host_facts(work.locked.chat.key()).await;
         answered
     }
 }

@@ -49,6 +49,7 @@ impl LaneLoop {
     /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
     /// messages that arrived meanwhile can be left.
     pub(crate) async fn run_until_idle(&self, stop: &Stop) -> Result<LaneResult, RunError> {
+        self.locked.engine.recall_host(self.locked.chat.key()).await;
         let mut last = None;
         loop {
             let done = self.run_next(stop).await?;

@@ -11,6 +11,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::{PreparedRequest, last_request, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
+use crate::tokens::RequestSize;
 
 /// The number of overflow errors after which a run gives up if its message does not grow in between.
 const OVERFLOWS_MAX: usize = 2;
@@ -22,9 +23,13 @@ const ANSWER_MIN: u64 = 256;
 
 /// Knows the sizes of a run's requests, and how often they did not fit.
 pub(crate) struct RequestFit {
-    /// The number of overflow errors, and the last one of them.
+    /// The number of overflow errors, and the last one of them with the size of its request.
     overflows: usize,
-    overflow: Option<ProviderError>,
+    refused: Option<RefusedRequest>,
+    /// Whether a shorter answer alone was tried since the message has grown.
+    is_answer_shortened: bool,
+    /// The size of the first request since then that was refused without a number.
+    refused_size: Option<RequestSize>,
     /// Whether the tokens of the last request were counted.
     is_counted: bool,
     /// The maximum length of the next answer, in tokens.
@@ -35,6 +40,13 @@ pub(crate) struct RequestFit {
     compactions: usize,
     /// The state of the message at the last request: its id, and the number of its parts.
     last_message: (String, usize),
+}
+
+/// A request that the provider refused for its size.
+struct RefusedRequest {
+    error: ProviderError,
+    /// The tokens that its answer might have.
+    answer: u64,
 }
 
 /// The reason why no request fits.
@@ -51,9 +63,11 @@ impl RequestFit {
     pub(crate) fn new(work: &ActiveRun) -> Self {
         Self {
             overflows: 0,
-            overflow: None,
+            refused: None,
+            is_answer_shortened: false,
+            refused_size: None,
             is_counted: false,
-            answer_max: work.locked.engine.rules.max_tokens,
+            answer_max: work.locked.engine.answer_max(),
             was_compacted: false,
             compactions: 0,
             last_message: (String::new(), 0),
@@ -77,21 +91,37 @@ impl RequestFit {
         self.overflows < OVERFLOWS_MAX
     }
 
-    /// Remembers that the provider refused a request for its size, so that the context is compacted before the next
-    /// one. No other part of the run is repeated.
-    pub(crate) fn note_overflow(&mut self, work: &ActiveRun, error: ProviderError) {
-        if let ProviderError::Overflow { observed, limit } = &error {
+    /// Remembers that the provider refused a request for its size, so that the next one is smaller. `answer` is the
+    /// number of tokens that its answer might have. No other part of the run is repeated.
+    pub(crate) fn note_overflow(&mut self, work: &ActiveRun, error: ProviderError, answer: u64) {
+        if let ProviderError::Overflow { prompt, completion, limit } = &error {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
-            let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
+            let fields = vec![
+                ("promptTokens", number(prompt)),
+                ("completionTokens", number(completion)),
+                ("limitTokens", number(limit)),
+            ];
             work.log(RunLogEntry { kind: RunLogKind::Overflow, fields, ..RunLogEntry::default() });
             if let Some(limit) = limit {
                 work.locked.engine.token_meter.learn_limit(*limit);
             }
         }
-        // Some providers count the maximum length of the answer as well.
-        self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
         self.overflows += 1;
-        self.overflow = Some(error);
+        self.refused = Some(RefusedRequest { error, answer });
+    }
+
+    /// Learns from the size of an accepted request, if a larger one was refused without a number.
+    pub(crate) async fn note_accepted(
+        &mut self,
+        work: &ActiveRun,
+        request: &PreparedRequest,
+        answer: u64,
+    ) {
+        let Some(refused) = self.refused_size.take() else { return };
+        let meter = &work.locked.engine.token_meter;
+        let prompt = meter.estimate_request(request.pieces());
+        meter.learn_refused(refused, RequestSize { prompt, answer });
+        work.locked.engine.keep_host_facts(work.locked.chat.key()).await;
     }
 
     /// Prepares the next request, and compacts the context first if the request is too large.
@@ -102,19 +132,14 @@ impl RequestFit {
     ) -> Result<Result<PreparedRequest, DoesNotFit>, RunError> {
         self.notice_growth(so_far);
         let request = prepare_current(work, Some(so_far)).await;
-        let overflow = self.overflow.take();
+        let refused = self.refused.take();
         self.was_compacted = false;
-        let why = match &overflow {
-            Some(ProviderError::Overflow { observed, limit }) => {
-                // The refused request was this one, because the message has not grown since.
-                if let Some(observed) = observed {
-                    let scales = &work.locked.engine.token_meter;
-                    scales.learn(scales.count_pieces(request.pieces()).total(), *observed);
-                }
-                CompactionReason::Overflow { limit: *limit }
-            }
-            _ => CompactionReason::Trigger,
+        // The refused request was this one, because the message has not grown since.
+        let why = match &refused {
+            Some(refused) => self.learn_from_refusal(work, &request, refused),
+            None => CompactionReason::Trigger,
         };
+        let is_overflow = why != CompactionReason::Trigger;
         self.is_counted = false;
         // Whether a request is small depends on the provider's count too, so the records are read first.
         if work.locked.engine.token_meter.wants_records()
@@ -123,24 +148,27 @@ impl RequestFit {
             log_not_recorded(work, &error);
         }
         let is_small = || request.surely_fits(&work.locked.engine);
-        if overflow.is_none() && (self.compactions > 0 || is_small() && !work.log_is_full().await) {
+        if !is_overflow && (self.compactions > 0 || is_small() && !work.log_is_full().await) {
             return Ok(Ok(request));
         }
-        if let Some(error) = overflow.clone().filter(|_| self.compactions >= COMPACTIONS_MAX) {
-            return Ok(Err(DoesNotFit::Error(error)));
+        let error = refused.filter(|_| is_overflow);
+        if let Some(refused) = &error
+            && self.compactions >= COMPACTIONS_MAX
+        {
+            return Ok(Err(DoesNotFit::Error(refused.error.clone())));
         }
         let (room, request) = make_room(work, Some(so_far), request, &why).await?;
-        Ok(match (room, overflow) {
-            (CompactionOutcome::Enough(_), Some(error)) if !self.may_try_again() => {
-                Err(DoesNotFit::Error(error))
+        Ok(match (room, error) {
+            (CompactionOutcome::Enough(_), Some(refused)) if !self.may_try_again() => {
+                Err(DoesNotFit::Error(refused.error))
             }
             (CompactionOutcome::Enough(_), _) => {
                 self.is_counted = true;
                 Ok(request)
             }
-            (CompactionOutcome::Settle(count), overflow) => {
+            (CompactionOutcome::Settle(count), refused) => {
                 // The provider's limit still holds for the request after settling.
-                self.overflow = overflow;
+                self.refused = refused;
                 Err(DoesNotFit::Settle(count))
             }
             (CompactionOutcome::None(sentence), _) => Err(DoesNotFit::Sentence(sentence)),
@@ -153,6 +181,65 @@ impl RequestFit {
         })
     }
 
+    /// Learns from a refusal, and decides what becomes smaller: the answer, if the prompt fits beside a shorter one,
+    /// or else the context.
+    fn learn_from_refusal(
+        &mut self,
+        work: &ActiveRun,
+        request: &PreparedRequest,
+        refused: &RefusedRequest,
+    ) -> CompactionReason {
+        let ProviderError::Overflow { prompt, limit, .. } = refused.error else {
+            return self.shrink_unexplained(work, request, refused.answer);
+        };
+        let meter = &work.locked.engine.token_meter;
+        if let Some(prompt) = prompt {
+            meter.learn(meter.count_pieces(request.pieces()).total(), prompt);
+        }
+        let Some(limit) = limit else {
+            return self.shrink_unexplained(work, request, refused.answer);
+        };
+        let prompt = prompt.unwrap_or_else(|| meter.estimate_request(request.pieces()));
+        let room = limit.saturating_sub(prompt + prompt / 20 + 64);
+        if room >= ANSWER_MIN && room < refused.answer && self.may_shorten_answer() {
+            self.answer_max = self.answer_max.min(room);
+            return CompactionReason::Trigger;
+        }
+        self.shorten_answer();
+        CompactionReason::Overflow { limit: Some(limit) }
+    }
+
+    /// Decides what becomes smaller after a refusal without numbers. The answer may be what is too long, and it is
+    /// cheaper to shorten than the context, so it is tried first, once.
+    fn shrink_unexplained(
+        &mut self,
+        work: &ActiveRun,
+        request: &PreparedRequest,
+        answer: u64,
+    ) -> CompactionReason {
+        let prompt = work.locked.engine.token_meter.estimate_request(request.pieces());
+        self.refused_size.get_or_insert(RequestSize { prompt, answer });
+        let is_answer_large = answer > prompt && answer > 4 * ANSWER_MIN;
+        self.shorten_answer();
+        if is_answer_large && self.may_shorten_answer() {
+            self.answer_max = self.answer_max.min(prompt / 4).max(ANSWER_MIN);
+            return CompactionReason::Trigger;
+        }
+        CompactionReason::Overflow { limit: None }
+    }
+
+    /// Whether a shorter answer may be enough. It is tried once, and is no reason to give up earlier.
+    fn may_shorten_answer(&mut self) -> bool {
+        let may = !std::mem::replace(&mut self.is_answer_shortened, true);
+        self.overflows -= usize::from(may);
+        may
+    }
+
+    /// Shortens the next answer, because some providers count its maximum length as well.
+    fn shorten_answer(&mut self) {
+        self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
+    }
+
     /// Allows new compactions if the message has grown since the last request.
     fn notice_growth(&mut self, so_far: &UiMessage) {
         let last_message = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
@@ -160,6 +247,7 @@ impl RequestFit {
             self.last_message = last_message;
             self.compactions = 0;
             self.overflows = 0;
+            self.is_answer_shortened = false;
         }
     }
 }

@@ -186,12 +186,13 @@ async fn ask_model(
             Ok(None)
         }
         Err(error @ ProviderError::Overflow { .. }) if progress.fit.may_try_again() => {
-            progress.fit.note_overflow(work, error);
+            progress.fit.note_overflow(work, error, written.request.max_tokens);
             Ok(None)
         }
         Err(error) => Ok(Some(provider_failure(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
+            progress.fit.note_accepted(work, &prepared, written.request.max_tokens).await;
             progress.push(work, Chunk::FinishStep);
             log_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;

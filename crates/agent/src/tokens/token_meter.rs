@@ -4,20 +4,17 @@
 //! provider's report. The estimate is the count that we expect from the provider, and that people see. Each piece
 //! of a request is estimated with the same factor, so that pieces add up wherever they are shown.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use parking_lot::Mutex;
 use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
+use super::host_limits::{HostLimits, RequestSize};
 use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
 use super::rough::{rough_message_tokens, rough_tokens};
 use crate::records::{RecordedRequest, RequestAnswer};
 
-/// The limit below which a provider's number is used for one request only.
-const LIMIT_MIN: u64 = 1_000;
 /// The number of messages whose tokens are remembered: as many as a log has before it is compacted for its length.
 const MESSAGES_MAX: usize = 20_000;
 /// The number of tokens from which a request is worth a count: smaller ones say nothing about larger ones.
@@ -31,8 +28,7 @@ pub(crate) struct TokenMeter {
     tokenizer: Option<Tokenizer>,
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
-    /// The limit that the provider named when it refused a request; zero if there is none.
-    limit: AtomicU64,
+    limits: Mutex<HostLimits>,
 }
 
 impl TokenMeter {
@@ -42,20 +38,33 @@ impl TokenMeter {
             tokenizer: (model != Offline.model()).then(|| Tokenizer::for_model(model)),
             cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
             calibration: Mutex::default(),
-            limit: AtomicU64::new(0),
+            limits: Mutex::default(),
         }
     }
 
-    /// Returns the limit that the provider has named.
-    pub(crate) fn limit(&self) -> Option<u64> {
-        Some(self.limit.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
+    /// Returns the sizes that the host has shown.
+    pub(crate) fn limits(&self) -> HostLimits {
+        *self.limits.lock()
     }
 
-    /// Remembers the limit that the provider has named. A very small number is assumed to be a mistake.
+    /// Takes over the sizes that the host has shown to another process.
+    pub(crate) fn adopt_limits(&self, limits: HostLimits) {
+        *self.limits.lock() = limits;
+    }
+
+    /// Learns the limit that the provider has named in a refusal.
     pub(crate) fn learn_limit(&self, limit: u64) {
-        if limit >= LIMIT_MIN {
-            self.limit.store(limit, Ordering::Relaxed);
-        }
+        self.limits.lock().learn_named(limit);
+    }
+
+    /// Learns from a request that was refused without a number, and accepted when it was smaller.
+    pub(crate) fn learn_refused(&self, refused: RequestSize, accepted: RequestSize) {
+        self.limits.lock().learn_refused(refused, accepted);
+    }
+
+    /// Learns from the size of a request that the provider has accepted and counted.
+    pub(crate) fn learn_accepted(&self, reported: u64) {
+        self.limits.lock().learn_accepted(reported);
     }
 
     /// Returns the tokens of a text, as the provider will count them.
@@ -145,22 +154,32 @@ impl TokenMeter {
         rough_tokens >= TEACHES_FROM && self.wants_records()
     }
 
-    /// Returns the ratio of the provider's tokens to ours, or one if it is lower.
-    pub(crate) fn rate_at_least_one(&self) -> f64 {
+    /// Returns the ratio of the provider's tokens to ours.
+    pub(crate) fn rate(&self) -> f64 {
         match self.tokenizer {
-            Some(_) => self.calibration.lock().rate(&self.model).max(1.0),
+            Some(_) => self.calibration.lock().rate(&self.model),
             None => 1.0,
         }
     }
 
-    /// Returns the most tokens that a text may take, as far as we know: an unknown provider may count
-    /// half as many again.
+    /// Returns the ratio of the provider's tokens to ours, or one if it is lower.
+    pub(crate) fn rate_at_least_one(&self) -> f64 {
+        self.rate().max(1.0)
+    }
+
+    /// Returns the most tokens that a text may take, as far as we know: a sixteenth more than we count. An unknown
+    /// provider may count half as many again, and at least a twentieth and 64 tokens more.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
         let tokens = self.count(text);
         match self.has_learnt() {
             true => tokens + tokens / 16,
-            false => tokens + tokens / 2,
+            false => tokens + (tokens / 2).max(tokens / 20 + 64),
         }
+    }
+
+    /// Returns the provider's expected count of a whole request.
+    pub(crate) fn estimate_request(&self, pieces: RequestPieces<'_>) -> u64 {
+        self.estimate_pieces(&self.count_pieces(pieces)).total()
     }
 
     /// Returns the data that survives the process, in the head of a log.

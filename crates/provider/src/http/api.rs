@@ -87,6 +87,12 @@ impl Api {
     }
 }
 
+/// Returns an address without its user, password and query, which may be secret.
+pub(crate) fn public_address(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

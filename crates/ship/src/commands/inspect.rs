@@ -6,7 +6,7 @@ mod pieces;
 use std::process::ExitCode;
 
 use ship_agent::{Activation, SharedPrefix};
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 
 use self::pieces::PieceTable;
 use crate::failure::Failure;
@@ -25,6 +25,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     if session.json {
         let mut object = pieces.into_object();
         object.set("stable", next.shared_prefix.to_object());
+        object.set("host", next.host.map_or(Json::Null, Json::from));
         object.set("warning", next.trigger.warning.map_or(Json::Null, Json::from));
         output::print_json(&object.into())?;
         return Ok(ExitCode::SUCCESS);
@@ -35,6 +36,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         ("Context", describe_context(next.activation.as_ref())),
         ("Model", session.describe_model()),
     ])?;
+    if let Some(host) = &next.host {
+        print_about(&[("Host", describe_host(host))])?;
+    }
     if next.shared_prefix.before.is_some() {
         print_about(&[("Before", describe_shared_prefix(&next.shared_prefix))])?;
     }
@@ -62,6 +66,23 @@ fn describe_shared_prefix(stable: &SharedPrefix) -> String {
             format!("{tokens}; first difference: {}", output::escape_unprintable(difference))
         }
     }
+}
+
+/// Describes what is known of the host that answers.
+fn describe_host(host: &Object) -> String {
+    let number = |key: &str| host.get(key).and_then(Json::as_u64);
+    let facts = [
+        number("limit").map(|limit| format!("takes {limit} tokens, as it has said")),
+        number("refused").map(|refused| format!("has refused {refused} tokens")),
+        number("answer").map(|answer| format!("is asked for answers of {answer} tokens at most")),
+        number("accepted").map(|accepted| format!("has accepted {accepted} tokens")),
+        host.get("rate")
+            .and_then(Json::as_number)
+            .map(|rate| format!("counts {rate:.2} for one of ours")),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let address = output::escape_unprintable(host.str("address").unwrap_or_default());
+    if facts.is_empty() { address } else { format!("{address}: {}", facts.join(", ")) }
 }
 
 /// Describes the active context, the time of its activation, and the reason.

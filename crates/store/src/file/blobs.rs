@@ -78,7 +78,10 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
 
 /// Creates a file under a name that no process uses. A process id in the name would not do, because two containers
 /// may share a folder and a process id.
-fn create_unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
+pub(super) fn create_unfinished(
+    env: &Env,
+    folder: &Path,
+) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
     loop {
         let random = getrandom::u64()?;
         let millis = env.options.now().millis();

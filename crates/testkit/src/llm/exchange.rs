@@ -17,7 +17,7 @@ pub struct Exchange<'a> {
     /// Its body.
     pub body: &'a Value,
     /// What was counted of it; the output is not known yet.
-    pub(super) counted: Usage,
+    pub counted: Usage,
     pub(super) token_factor: f64,
 }
 

@@ -1,0 +1,134 @@
+//! What is learned of a host from its refusals.
+
+use super::*;
+
+/// A refusal for the length, in these words.
+fn refusal(message: &str) -> Answer {
+    let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    Answer::Status(Status { status: 400, headers, body: body.into_bytes() })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_that_fits_is_sent_again_with_a_shorter_answer_and_nothing_else_changes() {
+    for format in FORMATS {
+        let host = Host::new(format, 8_000);
+        let agent = host.agent();
+        assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+        assert_eq!(host.refused(), [0]);
+        let [first, second] = &host.max_tokens()[..] else { panic!("two requests") };
+        assert!(*first == 8_192 && (1_000..8_000).contains(second), "{first}, {second}");
+        let sequences: Vec<_> = host.bodies().iter().map(|body| CachedSequence::of(body)).collect();
+        assert_eq!(sequences[0], sequences[1], "only the answer is shorter");
+        assert_eq!(host.log.of("compacted").len(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_prompt_of_a_refusal_teaches_how_a_host_counts() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    host.server.then(refusal(
+        "This model's maximum context length is 8000 tokens. However, you requested 10535 tokens \
+         (2343 in the messages, 8192 in the completion).",
+    ));
+    let agent = host.agent();
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    let next = agent.inspect(&chat()).await.unwrap();
+    assert_eq!(next.window_tokens, Some(8_000));
+    let rate = next.host.unwrap().get("rate").unwrap().as_number().unwrap();
+    assert!((0.5..1.5).contains(&rate), "a sum would have taught {rate}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_on_disk_shown_and_given_up_when_a_person_says_otherwise() {
+    let host = Host::new(Format::OpenAi, 8_000);
+    let agent = host.agent();
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    let facts = host.facts();
+    for piece in [r#"{"v":1,"hosts":{"openai http://127.0.0.1:"#, " test-model", r#""limit":8000"#]
+    {
+        assert!(facts.contains(piece), "no {piece} in {facts}");
+    }
+    let next = host.agent().inspect(&chat()).await.unwrap();
+    assert_eq!(next.window_tokens, Some(8_000));
+    let shown = Json::from(next.host.unwrap()).to_string();
+    assert!(shown.contains(r#""limit":8000,"accepted":"#), "{shown}");
+    let agent = host.agent_with(None, Rules { window: Some(32_000), ..Rules::default() });
+    assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, Some(32_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_without_numbers_costs_one_request_in_all() {
+    for format in FORMATS {
+        let host = Host::new(format, 8_000);
+        host.server.set_rules(Judge::default());
+        // It says nothing but no: to prompts and answers of more than 8,000 tokens together.
+        host.server.otherwise(Answer::judge(|exchange| {
+            let answer = exchange.body["max_tokens"].as_u64().unwrap_or_default();
+            match exchange.counted.input + answer > 8_000 {
+                true => refusal("Please reduce the length of the messages or completion."),
+                false => Answer::text("Aye."),
+            }
+        }));
+        let agent = host.agent();
+        assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+        assert_eq!(host.bodies().len(), 2, "{format:?}");
+        for agent in [agent, host.agent()] {
+            assert_eq!(host.say(&agent, "ahoy again").await, Some(Outcome::Done));
+        }
+        assert_eq!(host.bodies().len(), 4, "{format:?}: no request was refused again");
+        assert_eq!(host.log.of("compacted").len(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_without_numbers_at_a_small_window_still_lets_the_model_sum_up() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    let agent = host.agent_with(None, Rules { max_tokens: 500, ..Rules::default() });
+    for nth in 0..12 {
+        let said = format!("{nth:03} {}", words(100));
+        assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
+    }
+    host.server.then(refusal("Please reduce the length of the messages or completion."));
+    assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done));
+    let compacted = host.log.of("compacted");
+    assert!(compacted.len() == 1 && !compacted[0].contains("extract"), "{compacted:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_window_is_told_once() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    let agent = host.agent();
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    let told = agent.take_budget_warnings();
+    assert_eq!(
+        told,
+        [
+            "it is not known how many tokens `test-model` takes, so a request is compacted over 12000; \
+          set `llm.window`"
+        ]
+    );
+    for agent in [agent, host.agent()] {
+        assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+        assert!(agent.take_budget_warnings().is_empty());
+    }
+    let known = Host::new(Format::OpenAi, 100_000);
+    let agent = known.agent_with(Some(100_000), Rules::default());
+    assert_eq!(known.say(&agent, "ahoy").await, Some(Outcome::Done));
+    assert!(agent.take_budget_warnings().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_takes_more_than_it_once_said_is_believed() {
+    let host = Host::new(Format::OpenAi, 8_000);
+    let agent = host.agent();
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, Some(8_000));
+    host.server.set_rules(Judge::default());
+    host.server.then(Answer::judge(|exchange| {
+        let usage = ship_testkit::llm::Usage { input: 9_000, ..exchange.counted };
+        ship_testkit::llm::Speech::text("Aye.").usage(usage).into()
+    }));
+    assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done));
+    assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, None);
+}
