@@ -71,6 +71,8 @@ pub enum ProviderError {
         provider: String,
         /// The number of attempts.
         attempts: u32,
+        /// The status of the last answer, if there was one.
+        status: Option<u16>,
         /// The problem of the last attempt.
         last: String,
     },
@@ -163,6 +165,16 @@ impl ProviderError {
         }
     }
 
+    /// Whether the provider refused or failed without saying why. Some hosts answer so to a request that is too long.
+    pub fn is_unexplained(&self) -> bool {
+        let (status, message) = match self {
+            Self::Refused { status, message, .. } => (status, message),
+            Self::Unavailable { status, last, .. } => (status, last),
+            _ => return false,
+        };
+        matches!(status, Some(400 | 413 | 422 | 500)) && says_nothing(message)
+    }
+
     /// Returns the remedy as a sentence, if there is one besides trying again.
     pub fn remedy(&self) -> Option<String> {
         match self {
@@ -237,6 +249,57 @@ impl Deadline {
     }
 }
 
+/// The words of an error that say no more than its status.
+const EMPTY_WORDS: &[&str] = &[
+    "a",
+    "an",
+    "answered",
+    "api",
+    "bad",
+    "bad_request",
+    "badrequesterror",
+    "code",
+    "content",
+    "entity",
+    "error",
+    "exception",
+    "failed",
+    "internal",
+    "internal_error",
+    "internal_server_error",
+    "invalid",
+    "invalid_request",
+    "invalid_request_error",
+    "it",
+    "large",
+    "occurred",
+    "payload",
+    "provider",
+    "request",
+    "returned",
+    "server",
+    "server_error",
+    "something",
+    "status",
+    "the",
+    "too",
+    "unexpected",
+    "unknown",
+    "unknown_error",
+    "unprocessable",
+    "upstream",
+    "went",
+    "wrong",
+];
+
+/// Whether a message says no more than its status.
+fn says_nothing(message: &str) -> bool {
+    let words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words
+        .filter(|word| word.contains(char::is_alphabetic))
+        .all(|word| EMPTY_WORDS.contains(&word.to_lowercase().as_str()))
+}
+
 /// Returns the environment variable with the key of a provider.
 fn key_variable(provider: &str) -> &'static str {
     match provider {
@@ -289,6 +352,38 @@ impl fmt::Display for AttemptCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_that_says_no_more_than_its_status_is_unexplained() {
+        let refused = |status, message: &str| ProviderError::Refused {
+            provider: "openai".to_owned(),
+            status: Some(status),
+            message: message.to_owned(),
+        };
+        for message in [
+            "it answered 400 Bad Request",
+            "Provider returned error (400)",
+            "Error code: 422",
+            "(500)",
+        ] {
+            for status in [400, 413, 422, 500] {
+                assert!(refused(status, message).is_unexplained(), "{status} {message}");
+            }
+            assert!(!refused(404, message).is_unexplained(), "{message}");
+        }
+        for message in
+            ["Invalid 'temperature' (400)", "messages: roles must alternate", "the model crashed"]
+        {
+            assert!(!refused(400, message).is_unexplained(), "{message}");
+        }
+        let failed = |status| ProviderError::Unavailable {
+            provider: "openai".to_owned(),
+            attempts: 5,
+            status,
+            last: "it answered 500 Internal Server Error".to_owned(),
+        };
+        assert!(failed(Some(500)).is_unexplained() && !failed(None).is_unexplained());
+    }
 
     #[test]
     fn an_error_says_what_is_true_and_names_the_setting() {

@@ -18,6 +18,8 @@ const OVERFLOWS_MAX: usize = 2;
 /// The number of compactions while the message does not grow. The second one uses the size in the provider's refusal
 /// of the first result.
 const COMPACTIONS_MAX: usize = 2;
+/// The part of the known sizes, in percent, above which a refusal without a reason may be for the size.
+const SUSPECT_PERCENT: u64 = 80;
 /// The smallest useful limit for an answer, in tokens.
 const ANSWER_MIN: u64 = 256;
 
@@ -30,6 +32,8 @@ pub(crate) struct RequestFit {
     is_answer_shortened: bool,
     /// The size of the first request since then that was refused without a number.
     refused_size: Option<RequestSize>,
+    /// Whether a smaller request was tried since then after a refusal without any reason.
+    is_suspected: bool,
     /// Whether the tokens of the last request were counted.
     is_counted: bool,
     /// The maximum length of the next answer, in tokens.
@@ -66,6 +70,7 @@ impl RequestFit {
             refused: None,
             is_answer_shortened: false,
             refused_size: None,
+            is_suspected: false,
             is_counted: false,
             answer_max: work.locked.engine.answer_max(),
             was_compacted: false,
@@ -108,6 +113,27 @@ impl RequestFit {
         }
         self.overflows += 1;
         self.refused = Some(RefusedRequest { error, answer });
+    }
+
+    /// Whether a refused request should be tried again, because it was refused for its size, or may have been.
+    pub(crate) fn may_be_too_large(
+        &mut self,
+        work: &ActiveRun,
+        request: &PreparedRequest,
+        error: &ProviderError,
+    ) -> bool {
+        if matches!(error, ProviderError::Overflow { .. }) {
+            return self.may_try_again();
+        }
+        let is_suspect = error.is_unexplained() && !self.is_suspected && {
+            let engine = &work.locked.engine;
+            let largest = engine.token_meter.limits().accepted;
+            let tokens = engine.token_meter.estimate_request(request.pieces());
+            let is_over = |size: u64| tokens > size / 100 * SUSPECT_PERCENT;
+            engine.window_tokens().is_some_and(is_over) || largest > 0 && is_over(largest)
+        };
+        self.is_suspected |= is_suspect;
+        is_suspect
     }
 
     /// Learns from the size of an accepted request, if a larger one was refused without a number.
@@ -190,7 +216,8 @@ impl RequestFit {
         refused: &RefusedRequest,
     ) -> CompactionReason {
         let ProviderError::Overflow { prompt, limit, .. } = refused.error else {
-            return self.shrink_unexplained(work, request, refused.answer);
+            self.shorten_answer();
+            return CompactionReason::Overflow { limit: None };
         };
         let meter = &work.locked.engine.token_meter;
         if let Some(prompt) = prompt {
@@ -248,6 +275,7 @@ impl RequestFit {
             self.compactions = 0;
             self.overflows = 0;
             self.is_answer_shortened = false;
+            self.is_suspected = false;
         }
     }
 }

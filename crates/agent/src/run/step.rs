@@ -185,7 +185,7 @@ async fn ask_model(
             progress.journal_all(work).await?;
             Ok(None)
         }
-        Err(error @ ProviderError::Overflow { .. }) if progress.fit.may_try_again() => {
+        Err(error) if progress.fit.may_be_too_large(work, &prepared, &error) => {
             progress.fit.note_overflow(work, error, written.request.max_tokens);
             Ok(None)
         }

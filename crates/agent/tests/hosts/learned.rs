@@ -4,9 +4,13 @@ use super::*;
 
 /// A refusal for the length, in these words.
 fn refusal(message: &str) -> Answer {
+    refusal_with(400, message)
+}
+
+fn refusal_with(status: u16, message: &str) -> Answer {
     let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    Answer::Status(Status { status: 400, headers, body: body.into_bytes() })
+    Answer::Status(Status { status, headers, body: body.into_bytes() })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,4 +135,48 @@ async fn a_host_that_takes_more_than_it_once_said_is_believed() {
     }));
     assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done));
     assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_without_a_reason_is_tried_once_smaller_if_the_request_is_large() {
+    for status in [400, 413, 422, 500] {
+        let host = Host::new(Format::OpenAi, 100_000);
+        let agent = host.agent_with(Some(100_000), Rules::default());
+        for nth in 0..6 {
+            let said = format!("{nth:03} {}", words(200));
+            assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
+        }
+        let asked = host.bodies().len();
+        host.server.then(refusal_with(status, "Bad Request"));
+        assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done), "{status}");
+        let bodies = host.bodies().split_off(asked);
+        let answers: Vec<usize> = bodies
+            .iter()
+            .filter(|body| !body.contains("You keep the memory"))
+            .map(|body| body.len())
+            .collect();
+        assert!(answers.len() == 2 && answers[1] < answers[0], "{status}: {answers:?}");
+        assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, Some(100_000));
+
+        host.server.otherwise(refusal_with(status, "Bad Request"));
+        let asked = host.bodies().len();
+        let Some(Outcome::Failed(sentence)) = host.say(&agent, "and then?").await else {
+            panic!("{status}: nothing answers")
+        };
+        assert!(sentence.contains("Bad Request"), "{sentence}");
+        assert!(host.bodies().len() - asked <= 4, "{status}: no loop");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_with_a_reason_or_of_a_small_request_is_told_at_once() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    let agent = host.agent_with(Some(100_000), Rules::default());
+    host.server.then(refusal("Bad Request"));
+    assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
+    assert_eq!(host.bodies().len(), 1, "nothing was accepted yet, and the window is large");
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    host.server.then(refusal("Unsupported value: 'temperature'"));
+    assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
+    assert_eq!(host.bodies().len(), 3);
 }

@@ -66,12 +66,17 @@ impl RequestParty<'_> {
                 let cause = quote(&cause, self.key);
                 self.unavailable_failure(
                     format!("cannot connect to {host} (`llm.baseUrl`): {cause}"),
+                    None,
                     retry,
                 )
             }
             Trouble::Broken(cause) => {
                 let cause = quote(&cause, self.key);
-                self.unavailable_failure(format!("the connection to {host} broke: {cause}"), retry)
+                self.unavailable_failure(
+                    format!("the connection to {host} broke: {cause}"),
+                    None,
+                    retry,
+                )
             }
             Trouble::NoClient(cause) => {
                 let reason = format!("no connection can be made on this machine: {cause}");
@@ -93,7 +98,7 @@ impl RequestParty<'_> {
             }
             AnswerFault::Unfinished => {
                 let reason = "the answer ended before it was complete".to_owned();
-                self.unavailable_failure(reason, RetryAdvice::After(None))
+                self.unavailable_failure(reason, None, RetryAdvice::After(None))
             }
         }
     }
@@ -128,7 +133,7 @@ impl RequestParty<'_> {
                 model: self.model.to_owned(),
                 message: words.clone(),
             },
-            Verdict::Passing => return self.unavailable_failure(words, retry),
+            Verdict::Passing => return self.unavailable_failure(words, report.status, retry),
             Verdict::Failed => ProviderError::Failed { provider, reason: words.clone() },
             Verdict::OtherServer => return self.protocol_failure(words, retry),
             Verdict::Refused | Verdict::MaxTokensRenamed => {
@@ -150,10 +155,16 @@ impl RequestParty<'_> {
         }
     }
 
-    fn unavailable_failure(&self, last: String, retry: RetryAdvice) -> AttemptFailure {
+    fn unavailable_failure(
+        &self,
+        last: String,
+        status: Option<u16>,
+        retry: RetryAdvice,
+    ) -> AttemptFailure {
         let error = ProviderError::Unavailable {
             provider: self.provider(),
             attempts: 1,
+            status,
             last: last.clone(),
         };
         AttemptFailure { error, reason: last, retry }
