@@ -39,4 +39,4 @@ pub(crate) use open_request::{OpenRequest, has_content, messages_left_behind, op
 pub(crate) use pending_switch::{last_step, switching_call};
 pub(crate) use ship_store::carry::{ENTERED, SWITCHED};
 pub(crate) use shown_messages::show_messages;
-pub(crate) use view_messages::{place_messages, view_messages};
+pub(crate) use view_messages::view_messages;

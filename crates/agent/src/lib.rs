@@ -109,7 +109,8 @@ pub use outbound::Outbound;
 pub use project::{OpenAgentError, chosen_model, open_store};
 pub use project_source::{NoProject, ProjectSource};
 pub use records::{
-    RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
+    RENDERING, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
+    SharedPrefix,
 };
 pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};

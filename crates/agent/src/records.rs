@@ -13,7 +13,7 @@ mod shared_prefix;
 mod usage;
 
 pub use request_record::{
-    RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
+    RENDERING, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
 };
 pub use shared_prefix::SharedPrefix;
 

@@ -8,7 +8,7 @@
 //! - [`title_of_utterances`] makes a title for a context without one.
 //! - [`find_context`] finds the context that a query means.
 //! - [`recall_reference`], [`history_reference`] and [`earlier_talk_reference`] show a part of the past, for reference only;
-//!   [`place_references`] decides where it stands in a request.
+//!   [`FetchedReferences`] tells what a model has fetched.
 //! - [`message_left_behind`] is the message that a run leaves when it switches, [`check_switch`] limits the switches
 //!   of a run, and [`calls_in_order`] makes switching calls the last of their step.
 
@@ -17,7 +17,6 @@ mod frame;
 mod history;
 mod index;
 mod moved_messages;
-mod placed_references;
 mod plain_text;
 mod reference;
 mod snapshot;
@@ -27,6 +26,9 @@ mod switch_rules;
 mod title;
 mod utterance;
 
+pub use crate::shown_references::{
+    FetchedReferences, fetched_reference, is_reference, is_reference_to,
+};
 pub use context_search::{Candidate, ContextMatch, find_context};
 pub use frame::{ReferenceBudget, ReferenceTooLarge};
 pub use history::{
@@ -35,7 +37,6 @@ pub use history::{
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing_json};
 pub use moved_messages::{message_left_behind, own_messages};
-pub use placed_references::{is_reference, is_reference_to, is_referenced, place_references};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_reference};
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,

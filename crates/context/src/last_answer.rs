@@ -8,7 +8,7 @@ use ship_message::{FinishReason, Role, UiMessage};
 use ship_record::{Metadata, without_notices};
 
 use crate::compact::is_summary;
-use crate::contexts::is_reference;
+use crate::shown_references::is_reference;
 
 /// Returns the sentence for the message that comes after these, if their last answer is incomplete.
 pub fn note_about_last_answer<'m>(

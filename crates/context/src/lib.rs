@@ -45,6 +45,7 @@ mod last_answer;
 mod open_request;
 mod recovery;
 mod shown_messages;
+mod shown_references;
 mod system_blocks;
 mod text_for_user;
 mod tokens;

@@ -3,7 +3,8 @@
 //! The log is never changed for a request; a copy is. The author and the time stand before each of the person's
 //! messages, as a part of their own, so that the person's text stays verbatim. An interrupted tool call gets an
 //! error as its result, because no provider takes a call without one. Output that is too long is cut in the middle;
-//! the log keeps all of it. Notices are for the person and left out; a message of notices alone becomes empty.
+//! the log keeps all of it, and references have limits of their own. Notices are for the person and left out; a message of notices alone becomes empty. So does a reference that a person brought in: its
+//! text stands at the head of the person's next message, because it is no answer of the model.
 
 use std::borrow::{Borrow, Cow};
 
@@ -12,6 +13,7 @@ use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPar
 use ship_record::{Metadata, without_notices};
 
 use crate::cut_text::{CutMark, cut_middle};
+use crate::shown_references::{fetched_reference, is_reference};
 
 /// The limits of what a model is shown.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +24,27 @@ pub struct ShownLimits {
 
 /// Returns the messages to show: a copy of the view, completed where a model needs it.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
-    view.iter().map(|message| shown_message(message.borrow(), limits)).collect()
+    let mut references: Vec<UiPart> = Vec::new();
+    let show = |message: &M| {
+        let message = message.borrow();
+        if is_reference(message) {
+            references.extend(message.parts().iter().cloned());
+            return UiMessage::new(message.id().unwrap_or_default(), message.role(), Vec::new());
+        }
+        let mut shown = shown_message(message, limits);
+        if shown.role() == Role::User && !references.is_empty() {
+            shown.parts_mut().splice(..0, references.drain(..));
+        }
+        shown
+    };
+    view.iter().map(show).collect()
 }
 
 fn shown_message(message: &UiMessage, limits: ShownLimits) -> UiMessage {
     let mut message = without_notices(message).into_owned();
+    if message.parts().iter().all(|part| matches!(part, UiPart::StepStart(_))) {
+        message.parts_mut().clear();
+    }
     match message.role() {
         Role::User => {
             if let Some(speaker) = speaker(&message) {
@@ -97,6 +115,9 @@ fn shorten_output(tool: &mut ToolPart, chars_max: usize) {
 /// Returns the shown output of a call whose output is too long.
 fn shortened_output(tool: &ToolPart, chars_max: usize) -> Option<String> {
     let output = tool.output().filter(|_| tool.state() == ToolState::OutputAvailable)?;
+    if fetched_reference(tool).is_some() {
+        return None;
+    }
     let text = match output.as_str() {
         Some(text) => Cow::Borrowed(text),
         None => Cow::Owned(output.to_string()),
@@ -127,6 +148,43 @@ mod tests {
                 r#"{"type":"text","text":" hi "}"#
             ]
         );
+    }
+
+    #[test]
+    fn what_a_person_brought_in_stands_at_the_head_of_the_next_message() {
+        let message = |id: &str, role: &str, kind: &str| {
+            let part = format!(r#"{{"type":"text","text":"{id}"}}"#);
+            let json = format!(
+                r#"{{"id":"{id}","role":"{role}","parts":[{part}],"metadata":{{"kind":"{kind}"}}}}"#
+            );
+            UiMessage::parse(&json).unwrap()
+        };
+        let view = [
+            message("u1", "user", "normal"),
+            message("r1", "assistant", "reference"),
+            message("a1", "assistant", "normal"),
+            message("r2", "assistant", "reference"),
+            message("u2", "user", "normal"),
+            message("r3", "assistant", "reference"),
+        ];
+        let shown = shown_to_model(&view, LIMITS);
+        let texts: Vec<String> = shown.iter().map(UiMessage::text).collect();
+        assert_eq!(texts, ["u1", "", "a1", "", "r1\nr2\nu2", ""]);
+        let ids = |messages: &[UiMessage]| -> Vec<String> {
+            messages.iter().map(|message| message.id().unwrap().to_owned()).collect()
+        };
+        assert_eq!(ids(&shown), ids(&view), "each message keeps its place");
+    }
+
+    #[test]
+    fn a_reference_that_a_call_fetched_is_shown_whole() {
+        let text = format!("以下是{}", "x".repeat(100));
+        let mut call = ToolPart::new("chat_context_recall", "c1", Json::Null);
+        call.set_output(Json::from(text.as_str()));
+        let message = UiMessage::new("a1", Role::Assistant, vec![UiPart::Tool(call)]);
+        let shown = shown_to_model(&[message], LIMITS);
+        let UiPart::Tool(tool) = &shown[0].parts()[0] else { panic!("a call") };
+        assert_eq!(tool.output().and_then(Json::as_str), Some(text.as_str()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ship_context::contexts::{
     ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, RecallMode,
     ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, UtteranceLimits, VisibleEntries,
     find_context, has_other_messages, listing_json, message_left_behind, own_messages,
-    place_references, recall_reference,
+    recall_reference,
 };
 use ship_context::{ShownLimits, open_request, shown_to_model};
 use ship_message::json::{Json, Object};
@@ -55,7 +55,7 @@ fn seen(messages: &[UiMessage]) -> String {
             message.parts().iter().map(part).filter(|text| !text.is_empty()).collect();
         format!("{}: {}\n", message.role().name().unwrap_or_default(), parts.join(" | "))
     };
-    place_references(shown).iter().map(line).collect()
+    shown.iter().filter(|message| !message.parts().is_empty()).map(line).collect()
 }
 
 /// What a run leaves that has come so far and switches.
@@ -97,7 +97,7 @@ fn a_context_is_left_and_come_back_to() {
     assert_eq!(archive(&id("c_20260205_b"), &second, 20).title(), "What shall we eat tonight?");
 }
 
-/// Something old would help, but nobody wants to go back: it stands before the message that it helps with.
+/// Something old would help, and the person brings it in: it stands at the head of the next message.
 #[test]
 fn a_context_is_looked_into_without_being_entered() {
     let old = [said("u1", "The port is 8080."), said("a1", "Noted.")];
@@ -105,19 +105,18 @@ fn a_context_is_looked_into_without_being_entered() {
     let room = ReferenceBudget { tokens: 10_000, count: &chars };
     let reference = recall_reference(&snapshot, RecallMode::Full, RECENT, room).unwrap();
     let at = Timestamp::from_millis(5);
-    let fetched = ReferenceOrigin { id: "r1", for_message: "u9", run_id: Some("run"), at };
+    let fetched = ReferenceOrigin { id: "r1", for_message: "", at };
     let messages = [
         said("u8", "hello"),
         said("a8", "hello"),
-        said("u9", "Which port?"),
         reference.into_message(fetched),
+        said("u9", "Which port?"),
     ];
     assert_eq!(
         seen(&messages),
         "user: hello\n\
          assistant: hello\n\
-         assistant: 以下是历史归档 context（仅供参考，可能与当前问题不一致）：\n\
-         user: Which port?\n"
+         user: 以下是历史归档 context（仅供参考，可能与当前问题不一致）： | Which port?\n"
     );
     let later = archive(&id("c_20260205_b"), &messages, 20);
     assert!(!later.search_text().contains("8080"), "a reference is not what was said here");

@@ -2,9 +2,9 @@
 
 use ship_context::contexts::{
     RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
-    is_reference_to, is_referenced, recall_reference, view_messages,
+    is_reference_to, recall_reference, view_messages,
 };
-use ship_store::{LedgerSeq, NewMessage, View};
+use ship_store::{NewMessage, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -32,7 +32,8 @@ pub(super) fn reference(
     )
 }
 
-/// Puts a reference to an archived context into the active one, for the open request or the next message.
+/// Puts a reference to an archived context into the active one: a message, which the model is shown with the person's
+/// next one.
 pub(super) async fn recall(
     locked: &LockedChat,
     view: &View,
@@ -45,66 +46,41 @@ pub(super) async fn recall(
         Ok(snapshot) => snapshot,
         Err(refused) => return Ok(OperationOutcome::NotDone(refused)),
     };
-    let shown = ReferenceSite { view, run_id: None, current: &moving.current };
-    match append_reference(locked, &shown, &snapshot, mode, moving).await? {
-        Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
-        Ok(()) => Ok(OperationOutcome::Done(ContextChange {
-            operation: "recall".to_owned(),
-            left: None,
-            active: ContextName::from(&active_snapshot(&locked.engine, view)),
-            chat: None,
-            line: format!("“{}” is shown here, for reference.", snapshot.title()),
-        })),
+    let messages = view_messages(view);
+    if messages.last().is_some_and(|last| is_reference_to(last, snapshot.context(), mode.name())) {
+        return Ok(OperationOutcome::NotDone(OperationRefusal::new(SHOWN_ALREADY)));
     }
-}
-
-/// The place of a reference: the context, and the run and the messages that it is for.
-pub(super) struct ReferenceSite<'a> {
-    pub(super) view: &'a View,
-    pub(super) run_id: Option<&'a str>,
-    pub(super) current: &'a [String],
-}
-
-/// Appends a reference, unless the same one is shown already or there is no room for it.
-pub(super) async fn append_reference(
-    locked: &LockedChat,
-    shown: &ReferenceSite<'_>,
-    snapshot: &Snapshot,
-    mode: RecallMode,
-    moving: &OpenRequest,
-) -> Result<Result<(), OperationRefusal>, RunError> {
-    let messages = view_messages(shown.view);
-    let is_there = match shown.run_id {
-        Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
-        // A person may ask for the same context again later, but directly after it, it would only repeat.
-        None => messages.last().is_some_and(|last| is_reference_to(last, snapshot.context(), mode)),
+    let Ok(reference) = reference(&locked.engine, &snapshot, mode) else {
+        return Ok(OperationOutcome::NotDone(OperationRefusal::new(NO_ROOM)));
     };
-    if is_there {
-        return Ok(Err(OperationRefusal::new("It is shown above already.")));
-    }
-    let Ok(reference) = reference(&locked.engine, snapshot, mode) else {
-        return Ok(Err(OperationRefusal::new("There is no room to show it.")));
-    };
-    append_message(locked, shown, reference, moving.inbox).await?;
-    Ok(Ok(()))
+    append_reference(locked, view, reference, moving).await?;
+    Ok(OperationOutcome::Done(ContextChange {
+        operation: "recall".to_owned(),
+        left: None,
+        active: ContextName::from(&active_snapshot(&locked.engine, view)),
+        chat: None,
+        line: format!("“{}” is shown here, for reference.", snapshot.title()),
+    }))
 }
 
 /// Appends the message of a reference.
-pub(super) async fn append_message(
+async fn append_reference(
     locked: &LockedChat,
-    shown: &ReferenceSite<'_>,
+    view: &View,
     reference: Reference,
-    inbox: Option<LedgerSeq>,
+    moving: &OpenRequest,
 ) -> Result<(), RunError> {
     let id = format!("r_{:016x}", locked.engine.ids.next());
-    let fetched = ReferenceOrigin {
-        id: &id,
-        for_message: shown.current.last().map_or("", String::as_str),
-        run_id: shown.run_id,
-        at: locked.engine.clock.now(),
-    };
-    let message = reference.into_message(fetched).into_object();
-    let entry = NewMessage { message, rev: 0, inbox };
-    locked.lane.append(vec![entry.into()], shown.view.position).await?;
+    let for_message = moving.current.last().map_or("", String::as_str);
+    let at = locked.engine.clock.now();
+    let origin = ReferenceOrigin { id: &id, for_message, at };
+    let message = reference.into_message(origin).into_object();
+    let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
+    locked.lane.append(vec![entry.into()], view.position).await?;
     Ok(())
 }
+
+/// The refusal of a reference that is there already.
+pub(super) const SHOWN_ALREADY: &str = "It is shown above already.";
+/// The refusal of a reference that does not fit the request.
+pub(super) const NO_ROOM: &str = "There is no room to show it.";

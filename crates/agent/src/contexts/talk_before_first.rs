@@ -22,6 +22,6 @@ pub(crate) fn reference_to_earlier_talk(
     let for_message = inbound_id_in(&*agent.message_ids, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();
-    let fetched = ReferenceOrigin { id: &id, for_message: &for_message, run_id: None, at };
+    let fetched = ReferenceOrigin { id: &id, for_message: &for_message, at };
     Some(reference.into_message(fetched).into())
 }

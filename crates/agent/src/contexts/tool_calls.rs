@@ -8,15 +8,14 @@ use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
     check_switch, history_reference, switch_output, view_messages,
 };
-use ship_message::UiMessage;
-use ship_message::json::{Json, Object};
-use ship_store::{LedgerLine, LedgerSeq, Metadata, StorageProblem, StorageProblemKind, View};
+use ship_message::json::Json;
+use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
-use super::recall::{ReferenceSite, SHARE, append_message, append_reference};
+use super::recall::{NO_ROOM, SHARE, SHOWN_ALREADY, reference};
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
@@ -112,23 +111,23 @@ impl ContextToolCall<'_> {
         }
     }
 
-    /// Shows a context once, before the message that the run answers.
+    /// Shows a context, once in a run: the reference is the output of the call.
     async fn show(&self, which: &str, mode: RecallMode) -> Answered {
         let shelf = self.open_archive().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
             Err(refused) => return Ok(Err(refused.with_offers())),
         };
-        let (locked, current) = (&self.work.locked, self.open_request_ids());
-        let run_id = Some(self.work.run_id.as_str());
-        let shown = ReferenceSite { view: &self.view, run_id, current: &current };
-        if let Err(not_done) =
-            append_reference(locked, &shown, &snapshot, mode, &OpenRequest::default()).await?
-        {
-            return Ok(Err(not_done.line));
+        // The state stays locked, so that two calls at once cannot both fetch the same.
+        let mut state = self.work.state.lock().await;
+        if state.fetched.has_context(snapshot.context(), mode.name()) {
+            return Ok(Err(SHOWN_ALREADY.to_owned()));
         }
-        self.work.read_again().await?;
-        Ok(Ok(shown_output(snapshot.context().as_str(), mode.name())))
+        let Ok(reference) = reference(&self.work.locked.engine, &snapshot, mode) else {
+            return Ok(Err(NO_ROOM.to_owned()));
+        };
+        state.fetched.add(&reference.text);
+        Ok(Ok(Json::from(reference.text)))
     }
 
     async fn load(&self, input: LoadContext) -> Answered {
@@ -194,22 +193,21 @@ impl ContextToolCall<'_> {
         };
         let messages = view_messages(&self.view);
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
-        let in_view = VisibleEntries::in_messages(&messages, promoted);
+        let mut in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;
+        let mut state = self.work.state.lock().await;
+        in_view.add_fetched(&state.fetched);
         let agent = &self.work.locked.engine;
         let count = |text: &str| agent.token_meter.count(text);
         let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
-        let loaded = loaded_in_run(&messages, &self.work.run_id);
-        let (reference, _) = match history_reference(&lines, &ask, &in_view, loaded, room) {
-            Ok(found) => found,
-            Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
-        };
-        let current = self.open_request_ids();
-        let run_id = Some(self.work.run_id.as_str());
-        let shown = ReferenceSite { view: &self.view, run_id, current: &current };
-        append_message(&self.work.locked, &shown, reference, None).await?;
-        self.work.read_again().await?;
-        Ok(Ok(shown_output("history", "history")))
+        let loaded = state.fetched.entries().len();
+        Ok(match history_reference(&lines, &ask, &in_view, loaded, room) {
+            Ok((reference, _)) => {
+                state.fetched.add(&reference.text);
+                Ok(Json::from(reference.text))
+            }
+            Err(not_loaded) => Err(not_loaded.to_string()),
+        })
     }
 
     /// Returns the newest lines of the ledger, in order, up to the limit of pages.
@@ -242,17 +240,4 @@ fn with_note_of_damage(mut output: Json, places: usize) -> Json {
         output.set("note", format!("{note}{}", left_out_sentence(places)));
     }
     output
-}
-
-fn shown_output(what: &str, mode: &str) -> Json {
-    let mut object = Object::from([("shown", what), ("mode", mode)]);
-    object.set("note", "It stands above the person's message, for reference only.");
-    Json::Object(object)
-}
-
-/// Counts the messages of the ledger that a run has loaded.
-fn loaded_in_run(messages: &[UiMessage], run_id: &str) -> usize {
-    let of_run = |metadata: &Metadata<'_>| metadata.run_id() == Some(run_id);
-    let loaded = messages.iter().map(Metadata::of).filter(of_run).filter_map(Metadata::entries);
-    loaded.map(Iterator::count).sum()
 }

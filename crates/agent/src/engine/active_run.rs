@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
+use ship_context::contexts::FetchedReferences;
 use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, NewLine, Position, View,
+    About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, Metadata, NewLine,
+    Position, View,
 };
 use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
 use super::system_sources::{ChatLocation, SystemSources};
-use crate::chat::{LogSize, loaded_skills, place_messages, pruned_outputs, view_messages};
+use crate::chat::{LogSize, loaded_skills, pruned_outputs, view_messages};
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::outbound::DeliveredCalls;
@@ -42,6 +44,8 @@ pub(crate) struct RunState {
     pub(crate) sources: SystemSources,
     /// The answered calls of `chat_send` in this run.
     pub(crate) delivered_calls: DeliveredCalls,
+    /// The references that this run has fetched in the present context.
+    pub(crate) fetched: FetchedReferences,
 }
 
 impl RunState {
@@ -49,7 +53,7 @@ impl RunState {
     fn take_over(&mut self, view: &View) {
         self.position = view.position;
         self.inbox = view.inbox;
-        self.messages = place_messages(view_messages(view));
+        self.messages = view_messages(view).into();
         self.pruned = pruned_outputs(view);
         self.size = LogSize::of(view);
     }
@@ -64,7 +68,7 @@ impl ActiveRun {
         journal: &Journal,
     ) -> Self {
         let (engine, key) = (&locked.engine, locked.chat.key());
-        let messages = place_messages(view_messages(view));
+        let messages: Arc<[_]> = view_messages(view).into();
         let sources = SystemSources::read(engine, key, about, &messages);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
@@ -77,6 +81,7 @@ impl ActiveRun {
             size: LogSize::of(view),
             sources,
             delivered_calls: DeliveredCalls::from_journal(journal),
+            fetched: fetched_in_run(view, journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
         Self { locked, run_id, request_id, place, state: Mutex::new(log) }
@@ -131,6 +136,8 @@ impl ActiveRun {
         let mut log = self.state.lock().await;
         log.take_over(&view);
         log.loaded = loaded_skills::loaded_names(&view);
+        // What was fetched before stays in the context that was left.
+        log.fetched = FetchedReferences::default();
         Ok(())
     }
 
@@ -189,4 +196,11 @@ impl ActiveRun {
         entry.set_or_remove("meta", meta.map(Json::from));
         Ok(self.locked.chat.ledger().accept(LedgerEntry { key, entry }).await?.new)
     }
+}
+
+/// Collects the references that a run has fetched: in messages that it settled, and in its unfinished one.
+fn fetched_in_run(view: &View, journal: &Journal) -> FetchedReferences {
+    let run_id = Some(journal.start.run_id.as_str());
+    let settled = view.messages().filter(|message| Metadata::of(message).run_id() == run_id);
+    FetchedReferences::in_messages(settled.chain([&journal.message]))
 }

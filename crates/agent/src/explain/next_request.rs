@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
@@ -196,7 +195,7 @@ impl RequestInputs {
             Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => (None, false),
         };
         Ok(Self {
-            messages: view.as_ref().map(view_messages).map(place_references).unwrap_or_default(),
+            messages: view.as_ref().map(view_messages).unwrap_or_default(),
             so_far,
             queued,
             loaded: view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default(),

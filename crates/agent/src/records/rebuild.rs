@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::contexts::place_references;
 use ship_context::{Journal, ShownLimits, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
@@ -113,9 +112,7 @@ impl RebuiltRequest {
         self.pruned = pruned_outputs(&view);
         self.compactions =
             view.lines.iter().filter_map(|line| compaction_data(&line.body)).collect();
-        // A request shows each reference before the message it was fetched for, regardless of its place in the log.
-        let messages = place_references(view_messages(&view));
-        self.shown = show_messages(limits, &messages, so_far.as_ref(), &self.pruned);
+        self.shown = show_messages(limits, &view_messages(&view), so_far.as_ref(), &self.pruned);
         Ok(())
     }
 

@@ -13,6 +13,13 @@ use ship_store::{Gen, Position, Seq, Timestamp};
 use super::shared_prefix::SharedPrefix;
 use crate::digest::digest;
 
+/// The version of the rendering: of everything that turns stored messages into the bytes of a body. It is raised when
+/// the same messages give other bytes.
+///
+/// 1: notices are words of the model, and references stand before the message that they were fetched for.
+/// 2: notices are left out; a reference is the output of its call, or stands at the head of a person's message.
+pub const RENDERING: u64 = 2;
+
 /// One model call that was sent, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
@@ -32,6 +39,8 @@ pub struct RequestRecord {
     pub tools: String,
     /// The recipe of the body.
     pub recipe: Recipe,
+    /// The version of the rendering, which turns stored messages into a body: today's is [`RENDERING`].
+    pub rendering: u64,
     /// The maximal length of the answer.
     pub max_tokens: u64,
     /// `limits.toolOutputChars` at that time.
@@ -152,7 +161,9 @@ impl RequestRecord {
         let mut frame = Object::new();
         frame.set("system", self.system.iter().map(block).collect::<Vec<_>>());
         frame.set("tools", self.tools.as_str());
-        frame.set("recipe", self.recipe.to_object());
+        let mut recipe = self.recipe.to_object();
+        recipe.set("rendering", self.rendering);
+        frame.set("recipe", recipe);
         frame.set("toolOutputChars", self.tool_output_chars as u64);
         frame
     }
@@ -208,6 +219,10 @@ impl RequestRecord {
             system: object.get("system")?.as_array()?.iter().map(block).collect::<Option<_>>()?,
             tools: text("tools")?,
             recipe: Recipe::from_object(object.get("recipe")?.as_object()?)?,
+            rendering: {
+                let recorded = object.get("recipe").and_then(|recipe| recipe.get("rendering"));
+                recorded.and_then(Json::as_u64).unwrap_or(1)
+            },
             max_tokens: number("maxTokens")?,
             tool_output_chars: usize::try_from(number("toolOutputChars")?).ok()?,
             bytes: number("bytes")?,

@@ -14,8 +14,8 @@ use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
-    OutgoingRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
-    block_digests, counted_parts,
+    OutgoingRequest, RENDERING, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
+    SharedPrefix, block_digests, counted_parts,
 };
 use crate::run_log::{RunLogEntry, RunLogKind};
 
@@ -136,6 +136,7 @@ impl<'a> ModelCall<'a> {
             system,
             tools: tools_sha256,
             recipe: compiled.recipe.clone(),
+            rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
             tool_output_chars: rules.tool_output_chars,
             bytes: compiled.body.len() as u64,

@@ -189,7 +189,9 @@ impl Place {
     /// What the model was shown in its nth request from the end.
     pub(crate) fn shown(&self, from_end: usize) -> Vec<String> {
         let requests = self.model().requests();
-        requests[requests.len() - 1 - from_end].view.iter().map(line).collect()
+        let view = &requests[requests.len() - 1 - from_end].view;
+        // A message without parts is not sent.
+        view.iter().filter(|message| !message.parts().is_empty()).map(line).collect()
     }
 
     /// The ids and titles of the archived contexts.

@@ -1,5 +1,6 @@
 //! A message on a line, for a test to compare.
 
+use ship_context::contexts::fetched_reference;
 use ship_message::json::Json;
 use ship_message::{ToolPart, UiMessage, UiPart};
 
@@ -7,7 +8,7 @@ use ship_message::{ToolPart, UiMessage, UiPart};
 pub(crate) fn line(message: &UiMessage) -> String {
     line_with(message, |tool| match tool.error_text() {
         Some(_) => "refused".to_owned(),
-        None => "done".to_owned(),
+        None => fetched_reference(tool).map_or("done".to_owned(), |text| format!("->\n{text}\n")),
     })
 }
 

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashSet};
 use ship_message::json::{Json, Object};
 use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
 
+use crate::shown_references::fetched_reference;
+
 /// The size below which an output is not pruned: it costs less than the note in its place.
 const BYTES_MIN: usize = 400;
 
@@ -105,7 +107,8 @@ pub fn prunable_outputs(
                 tool.input().map(Json::to_string).unwrap_or_default(),
             );
             // The loop goes from new to old, so an equal call that is already in the set comes later in the chat.
-            let is_superseded = !later.insert(call);
+            // The same recall may show something else later, and the model has answered by this one.
+            let is_superseded = !later.insert(call) && fetched_reference(tool).is_none();
             let id = message.id().unwrap_or_default();
             let is_known = already_pruned
                 .0

@@ -8,6 +8,7 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_record::{Metadata, without_notices};
 
 use crate::cut_text::{CUT, CutMark, cut_middle};
+use crate::shown_references::is_reference;
 
 /// The number of characters to which the text of a person or model is cut; the output of a tool is cut to fewer.
 const TEXT_CHARS_MAX: usize = 4_000;
@@ -17,6 +18,7 @@ const TOOL_CHARS_MAX: usize = 600;
 pub fn transcript_entry(message: &UiMessage) -> String {
     let author = match message.role() {
         Role::User => person_name(message),
+        Role::Assistant if is_reference(message) => "Shown for reference".to_owned(),
         Role::Assistant => "Assistant".to_owned(),
         Role::System | Role::Unknown => "Note".to_owned(),
     };

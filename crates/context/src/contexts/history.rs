@@ -13,10 +13,10 @@ use super::context_search::search_key;
 use super::frame::{
     FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
 };
-use super::placed_references::is_reference;
 use super::plain_text::cut_to_chars;
 use super::reference::{Reference, ReferenceContent};
 use super::utterance::Speaker;
+use crate::shown_references::{FetchedReferences, is_reference};
 
 /// The number of messages that `chat_load_history` returns at most.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
@@ -122,6 +122,8 @@ impl VisibleEntries {
         promoted: impl IntoIterator<Item = LedgerSeq>,
     ) -> Self {
         let mut in_view = Self { entries: promoted.into_iter().collect(), ..Self::default() };
+        let fetched = FetchedReferences::in_messages(messages.iter().map(Borrow::borrow));
+        in_view.add_fetched(&fetched);
         for message in messages.iter().map(Borrow::borrow) {
             if is_reference(message) {
                 in_view.entries.extend(Metadata::of(message).entries().into_iter().flatten());
@@ -138,6 +140,11 @@ impl VisibleEntries {
             }
         }
         in_view
+    }
+
+    /// Adds the entries of references that the run has fetched since.
+    pub fn add_fetched(&mut self, fetched: &FetchedReferences) {
+        self.entries.extend(fetched.entries());
     }
 
     fn contains(&self, entry: &LedgerMessage<'_>) -> bool {

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use ship_message::UiMessage;
 use ship_record::{Metadata, NewMetadata};
 
-use super::placed_references::is_reference;
 use crate::closed_message::close_message;
+use crate::shown_references::is_reference;
 
 /// Returns the messages that belong to a context. A message that a switch took along belongs to the other context,
 /// although the old log still holds it; a message that was brought back later stands after that switch.

@@ -1,4 +1,4 @@
-//! A reference: an assistant message that shows a part of the past and says so.
+//! A reference: a text that shows a part of the past and says so.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,15 +86,13 @@ pub(super) enum ReferenceContent {
     Entries(Vec<LedgerSeq>),
 }
 
-/// The purpose of a reference.
+/// The origin of the message of a reference.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceOrigin<'a> {
     /// The id of the message that it becomes.
     pub id: &'a str,
     /// The person's message before which it stands.
     pub for_message: &'a str,
-    /// The run that fetched it, if one did.
-    pub run_id: Option<&'a str>,
     /// The time at which it was fetched.
     pub at: Timestamp,
 }
@@ -112,7 +110,6 @@ impl Reference {
             metadata.set_entries(entries.into_iter());
         }
         metadata.set_for_message(fetched.for_message);
-        metadata.set_run_id(fetched.run_id);
         let mut message =
             UiMessage::new(fetched.id, Role::Assistant, vec![UiPart::text(self.text)]);
         metadata.write_to(&mut message);
@@ -258,12 +255,12 @@ mod tests {
         let room = ReferenceBudget { tokens: 10_000, count: &chars };
         let reference = recall_reference(&snapshot(false), RecallMode::Full, RECENT, room).unwrap();
         let at = Timestamp::from_millis(5);
-        let fetched = ReferenceOrigin { id: "m1", for_message: "u9", run_id: Some("run_1"), at };
+        let fetched = ReferenceOrigin { id: "m1", for_message: "u9", at };
         let message = reference.into_message(fetched);
         assert_eq!(message.role(), Role::Assistant);
         assert_eq!(
             message.metadata().unwrap().to_string(),
-            r#"{"v":1,"ts":5,"kind":"reference","contextId":"c_20260205_abcd","mode":"full","forMessageId":"u9","runId":"run_1"}"#
+            r#"{"v":1,"ts":5,"kind":"reference","contextId":"c_20260205_abcd","mode":"full","forMessageId":"u9"}"#
         );
     }
 

@@ -10,9 +10,9 @@ use ship_message::{Role, UiMessage, UiPart, names};
 use ship_record::{Metadata, Timestamp, without_notices};
 
 use super::moved_messages::own_messages;
-use super::placed_references::is_reference;
 use super::plain_text::cut_to_chars;
 use crate::compact::is_summary;
+use crate::shown_references::is_reference;
 use crate::{OutputRules, SentTexts};
 
 /// One message to or from a person.

@@ -20,6 +20,10 @@ const CALL_TOKENS: u64 = 12;
 impl Tokenizer {
     /// Counts a message in the form that [`shown_to_model`](crate::shown_to_model) gives.
     pub fn message_tokens(&self, message: &UiMessage) -> u64 {
+        if message.role() == Role::Assistant && message.parts().is_empty() {
+            // Such a message is not sent.
+            return 0;
+        }
         let parts = message.parts().iter();
         let tokens: u64 = match message.role() {
             Role::Assistant => parts.map(|part| self.assistant_part_tokens(part)).sum(),

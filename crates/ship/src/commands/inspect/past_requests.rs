@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use ship_agent::{
-    PastRequest, PieceTokens, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord,
+    PastRequest, PieceTokens, RENDERING, RecordedRequest, RequestAnswer, RequestMessages,
+    RequestRecord,
 };
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
@@ -163,6 +164,9 @@ fn verdict(past: &PastRequest) -> String {
     let recorded = format!("{} bytes, sha256 {}", record.bytes, record.sha256);
     match &past.body {
         Some(_) if past.is_equal => format!("{recorded}: written again byte for byte"),
+        Some(_) if record.rendering < RENDERING => format!(
+            "written by an older version, which rendered messages differently: {recorded} went out; this is how they are rendered today"
+        ),
         Some(body) => format!(
             "NOT as it was sent: {recorded} went out, and what is written again has {} bytes; what is shown may differ",
             body.len()

@@ -34,10 +34,12 @@ impl PieceTable {
             window,
         };
         let blocks = blocks.into_iter().zip(tokens.system);
-        let messages = messages.into_iter().map(UiMessage::into_json);
+        // A message of which nothing is shown is not sent: a notice, or a reference that stands in the next message.
+        let messages = tokens.messages.into_iter().zip(messages);
+        let messages = messages.filter(|(_, message)| !message.parts().is_empty());
         Self {
             system: blocks.map(|(block, tokens)| (block.name, tokens, block.text)).collect(),
-            messages: tokens.messages.into_iter().zip(messages).collect(),
+            messages: messages.map(|(tokens, message)| (tokens, message.into_json())).collect(),
             tools: tokens.tools.into_iter().zip(tools).collect(),
             sums,
         }
