@@ -399,12 +399,15 @@ impl Adding<'_, '_> {
     /// Seals a ledger that ends before the last entry that the context has read. Returns whether the ledger was an
     /// older copy, which is set aside.
     pub(crate) fn seal_if_behind(&mut self) -> Result<bool, StorageError> {
+        if self.is_older_copy()? {
+            self.set_older_copy_aside()?;
+            return Ok(true);
+        }
         let cursor = self.cursor()?;
-        let is_copy = self.is_older_copy()?;
-        if is_copy || self.writing.tail().is_some_and(|known| known.given < cursor) {
+        if self.writing.tail().is_some_and(|known| known.given < cursor) {
             self.create_or_seal()?;
         }
-        Ok(is_copy)
+        Ok(false)
     }
 
     /// Fails if the chat once had a ledger: then the ledger is lost, and its numbers are given.
