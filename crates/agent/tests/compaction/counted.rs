@@ -45,7 +45,7 @@ impl World {
 async fn a_process_for_each_message_is_refused_nothing_after_the_third_reply() {
     // The settings think that the provider counts as we do.
     let mut world = world(1.8);
-    for nth in 0..40 {
+    for nth in 0..24 {
         // Small messages, which nobody counts, and now and then one that would make a request too large.
         let tokens = if nth % 8 == 7 { 5_000 } else { 400 };
         world.told(&format!("{nth} {}", words(tokens))).await;

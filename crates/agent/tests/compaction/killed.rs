@@ -129,7 +129,7 @@ async fn a_power_cut_at_any_point_of_a_compaction_leaves_the_old_context_or_the_
     assert_eq!(test.run().await, Some(Outcome::Done));
     let ops = setup.disk.ops();
     let (mut olds, mut news) = (0, 0);
-    for end in sample(first..=ops.len(), 3) {
+    for end in sample(first..=ops.len(), 6) {
         for (name, disk) in power::states(&ops[..end]) {
             let after = TestAgent::on(Box::new(disk), &setup);
             match goes_on(&after, true, &format!("{end}: {name}")).await {

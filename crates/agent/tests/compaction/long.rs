@@ -54,19 +54,19 @@ async fn a_model_that_cannot_sum_up_is_asked_seldom_and_the_chat_goes_on() {
             true => broken.clone(),
             false => Answer::text("Aye."),
         }));
-        for nth in 0..40 {
+        for nth in 0..24 {
             let said = format!("{nth:03} {}", words(300));
             assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
         }
         assert_eq!(world.last_rung().await.as_deref(), Some("extract"));
         assert_eq!(world.asked().0, 1, "the clock stands still, so it is asked once");
         world.setup.clock.advance(61_000);
-        for nth in 40..60 {
+        for nth in 24..36 {
             let said = format!("{nth:03} {}", words(300));
             assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
         }
         assert_eq!(world.asked().0, 2, "and once more when it has cooled down");
-        assert_eq!(world.ever_said().await.len(), 60);
+        assert_eq!(world.ever_said().await.len(), 36);
         assert_eq!(world.looks.load(std::sync::atomic::Ordering::SeqCst), 0);
     }
 }

@@ -10,8 +10,8 @@ use crate::harness::{Setup, TestAgent, chat};
 
 #[tokio::test]
 async fn hundreds_of_turns_are_compacted_seldom_and_never_twice_without_a_word_between() {
-    const TURNS: usize = 400;
-    let model = model().with_window(16_000);
+    const TURNS: usize = 200;
+    let model = model().with_window(8_000);
     let setup = Setup { model: Some(model), ..ruled(Rules::default()) };
     let test = setup.agent();
     let mut compactions: Vec<Compaction> = Vec::new();
@@ -67,8 +67,8 @@ fn added(compactions: &[Compaction], at_last: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nine_tenths_of_what_is_sent_was_sent_before_to_the_byte() {
-    const TURNS: usize = 200;
-    let world = World::new(32_000, 1.0, Some(32_000), Rules::default());
+    const TURNS: usize = 100;
+    let world = World::new(16_000, 1.0, Some(16_000), Rules::default());
     for nth in 0..TURNS {
         let said = format!("{nth:03} {}", words(200));
         assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");

@@ -214,5 +214,9 @@ pub(crate) fn message(id: &str, role: &str, text: &str) -> Object {
 
 /// About so many tokens of words.
 pub(crate) fn words(tokens: usize) -> String {
-    "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()
+    let text = "the ship sails at dawn and ";
+    let len = tokens * 26 / 6;
+    let mut words = text.repeat(len.div_ceil(text.len()));
+    words.truncate(len);
+    words
 }
