@@ -165,20 +165,21 @@ async fn how_an_answer_ended_is_not_forgotten_when_the_run_is_killed_right_after
     for reason in [FinishReason::Length, FinishReason::ContentFilter, FinishReason::Error] {
         let whole = Setup::scripted(&ends(reason));
         let undisturbed = whole.agent();
-        undisturbed.say("hi").await;
-        let calls = whole.disk.calls();
+        assert!(undisturbed.accept("hi").await);
+        let before = whole.disk.calls();
+        undisturbed.run().await;
+        let calls = whole.disk.calls() - before;
         let wanted = undisturbed.messages().await;
         for at in sample(0..calls, 3) {
             let setup = Setup::scripted(&ends(reason));
-            setup.disk.fail_in(at, Fault::KillBefore);
             let first = setup.agent();
-            let accepted = first.accept("hi").await;
-            let _ = first.agent.run(&first.chat, &Stop::default()).await;
+            assert!(first.accept("hi").await);
+            setup.disk.fail_in(at, Fault::KillBefore);
+            let _ = first.try_run().await;
             drop(first);
             assert!(setup.disk.is_dead(), "{reason:?}, killed at call {at}");
             setup.disk.revive();
             let second = setup.agent();
-            assert!(accepted || second.accept("hi").await);
             second.run().await;
             assert_eq!(second.messages().await, wanted, "{reason:?}, killed at call {at}");
         }

@@ -9,12 +9,12 @@ use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
 use crate::harness::{Setup, TestAgent, inbound};
 
-/// A chat whose model begins an answer and does not end it for a minute, with a disk that keeps times.
+/// A chat whose model begins an answer and does not end it for a while, with a disk that keeps times.
 fn endless_answer() -> Setup {
     let mut setup = Setup::scripted(&[step(&[half("Let me")], ScriptedEnd::Hangs)]);
     setup.many_runs = true;
     setup.rules.tool_deadline = Duration::from_secs(4);
-    setup.rules.run_deadline = Duration::from_secs(60);
+    setup.rules.run_deadline = Duration::from_secs(20);
     setup.disk.keep_times(Arc::new(setup.clock.clone()));
     setup
 }

@@ -1,19 +1,20 @@
 //! A disk that fills up in the middle: what is said is said.
 
 use ship_agent::{Outcome, RunError, Stop};
+use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, Lasts};
 
 use crate::harness::Setup;
 
 const NO_SPACE: i32 = 28;
 
-/// Fills the disk at every call, and asks whether what was reported is what is stored.
+/// Fills the disk at calls to it, and asks whether what was reported is what is stored.
 #[tokio::test]
 async fn a_turn_whose_answer_is_in_the_log_is_never_reported_as_failed() {
     let whole = Setup::default();
     whole.agent().say("hello").await;
     let (mut answered, mut logged) = (0, 0);
-    for at in 0..whole.disk.calls() {
+    for at in sample(0..whole.disk.calls(), 2) {
         let setup = Setup::default();
         setup.disk.fail_in(at, Fault::Fail(NO_SPACE, Lasts::Forever));
         let test = setup.agent();

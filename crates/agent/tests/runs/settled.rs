@@ -3,25 +3,25 @@
 use ship_agent::{Outcome, Rules, Stop};
 use ship_message::FinishReason;
 use ship_testkit::sample::sample;
-use ship_testkit::scripted_model::{ScriptedEnd, ScriptedStep, call, calls, said, step, text};
+use ship_testkit::scripted_model::{ScriptedEnd, call, calls, said, step, text};
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::harness::{Setup, TestAgent, mark};
 
-const EFFECTS: usize = 6;
+const EFFECTS: usize = 5;
 
 /// Effects with long outputs, one after the other, with a word before some of them.
 fn setup() -> Setup {
     let effect = |id| call(id, "effect", r#"{"do":"long"}"#);
     let send = call("s", "chat_send", r#"{"text":"on my way"}"#);
-    let mut script: Vec<ScriptedStep> = vec![
+    let script = [
         step(&[said("First."), effect("0"), send], ScriptedEnd::Because(FinishReason::ToolCalls)),
         calls(&[effect("1")]),
         calls(&[effect("2")]),
         calls(&[said("Then."), effect("3")]),
+        calls(&[effect("4")]),
+        text("That was all."),
     ];
-    script.extend(["4", "5"].map(|id| calls(&[effect(id)])));
-    script.push(text("That was all."));
     // The budget is below what cannot shrink, so it holds for the other messages.
     let rules = Rules { input_tokens_max: Some(300), ..Rules::default() };
     Setup { rules, many_runs: true, ..Setup::scripted(&script) }
@@ -92,6 +92,6 @@ async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_
         assert!(context.last().unwrap().ends_with("That was all."), "{at}: {context:#?}");
         assert_eq!(second.run().await, None, "killed at {at}: nothing is left to do");
     }
-    assert!(kills > 100, "only {kills} kills");
+    assert!(kills > 60, "only {kills} kills");
     assert!(unknowns > 0, "an effect that was begun is not made again");
 }
