@@ -13,6 +13,7 @@ use ship_testkit::chat::{Begun, entry, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+const LEDGER: &str = ".ship/chat/a/conversations/history.jsonl";
 const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
 const HEAD_COPY: &str = ".ship/chat/a/messages/head.json";
 
@@ -219,6 +220,48 @@ fn a_hole_in_what_was_never_synced_is_no_problem_and_a_flipped_bit_is_one() {
         assert_eq!(opened(&disk).await.verify().await.unwrap(), []);
         assert_eq!(opened(&disk).await.runs().requests(9).await.unwrap().len(), 2);
         assert_eq!(opened(&flipped).await.verify().await.unwrap().len(), 1);
+    });
+}
+
+/// Appends the last line of a file once more, without its newline.
+fn double_last_line(disk: &MemoryDisk, path: &str) {
+    let mut found = bytes(disk, path);
+    found.pop();
+    let start = found.iter().rposition(|byte| *byte == b'\n').unwrap();
+    let doubled = [&found[..], &found[start..]].concat();
+    put(disk, path, &doubled);
+}
+
+#[test]
+fn a_repeated_line_that_lacks_its_newline_is_told_once_and_costs_nothing() {
+    let disk = MemoryDisk::new();
+    let (sealed, first) = block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        let first = begun.position.seq;
+        begun.compact("s1", first).await;
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        begun.lane.record_request(Object::from([("id", "q1")])).await.unwrap();
+        (begun.chat.log().sealed().await.unwrap().remove(0).name, first)
+    });
+    let archived = format!(".ship/chat/a/messages/archive/{}.jsonl", sealed.as_str());
+    for path in [LIVE, LEDGER, REQUESTS, &archived] {
+        double_last_line(&disk, path);
+    }
+    block_on(async {
+        assert_eq!(opened(&disk).await.verify().await.unwrap().len(), 4);
+        assert_eq!(opened(&disk).await.repair().await.unwrap().len(), 3);
+        assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
+        let chat = opened(&disk).await;
+        let lane = chat.lane("test").await.unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
+        let back = Rotation {
+            expected: Some(view.position.generation),
+            head: view.head,
+            pieces: vec![LogPiece::Sealed { log: sealed, first, last: first }],
+        };
+        assert_eq!(lane.rotate(back).await.unwrap().damage.len(), 1);
+        assert_eq!(ids(&*chat).await, ["m1"]);
     });
 }
 
