@@ -26,10 +26,11 @@ use ship_testkit::chat::{
 };
 use ship_testkit::clock::ManualClock;
 use ship_testkit::power;
-use ship_testkit::sim::{Op, SimDisk, Window};
+use ship_testkit::sim::{Fault, Lasts, Op, SimDisk, Window};
 use ship_testkit::sweep::block_on;
 
 const EIO: i32 = 5;
+const EMFILE: i32 = 24;
 const SEALED: &str = ".ship/chat/a/conversations/archive-1.jsonl";
 const LEDGER: &str = ".ship/chat/a/conversations/history.jsonl";
 

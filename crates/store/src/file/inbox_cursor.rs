@@ -45,12 +45,11 @@ impl ChatFiles {
         }
         let cursor = match self.view() {
             Ok(view) => view.and_then(|view| view.inbox),
-            // The log may be whole and readable a moment later, and an older cursor could give its numbers again.
-            Err(ReadError::Storage(
-                error @ (StorageError::Io { .. } | StorageError::Denied { .. }),
-            )) => return Err(error),
             // A message is accepted even if the log cannot be read: the next run repairs the log.
-            Err(_) => self.sealed_cursor()?,
+            Err(error) => {
+                pass_failed_read_on(error)?;
+                self.sealed_cursor()?
+            }
         };
         self.cursors.set(log, cursor);
         Ok(cursor)
@@ -58,8 +57,9 @@ impl ChatFiles {
 
     fn sealed_cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
         for name in self.sealed_names()?.iter().rev() {
-            if let Ok(view) = self.sealed_view(name) {
-                return Ok(view.inbox);
+            match self.sealed_view(name) {
+                Ok(view) => return Ok(view.inbox),
+                Err(error) => pass_failed_read_on(error)?,
             }
         }
         Ok(None)
@@ -103,6 +103,19 @@ impl ChatFiles {
             found.push(behind_problem(live, message, remedy));
         }
         Ok(found)
+    }
+}
+
+/// Returns the error if a log could not be read now. It may be whole and readable a moment later, and the cursor of an
+/// older log could give its numbers again.
+fn pass_failed_read_on(error: ReadError) -> Result<(), StorageError> {
+    match error {
+        ReadError::Storage(
+            error @ (StorageError::Io { .. }
+            | StorageError::OpenFiles { .. }
+            | StorageError::Denied { .. }),
+        ) => Err(error),
+        _ => Ok(()),
     }
 }
 

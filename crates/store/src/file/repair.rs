@@ -99,7 +99,7 @@ impl ChatFiles {
             self.note_new_log(live, loss);
             return Ok(());
         }
-        let Some(name) = self.readable_sealed(&sealed) else {
+        let Some(name) = self.readable_sealed(&sealed)? else {
             // The next run begins a context after the last entry that the ledger marks as answered.
             if self.context.begin_replacing(right)?.quarantine_log()? {
                 let message = "nothing of it can be read, and it was set aside";
@@ -140,11 +140,15 @@ impl ChatFiles {
         Ok(missing)
     }
 
-    /// Returns the newest sealed log that can be read, or else the newest; `None` if there is none.
-    fn readable_sealed(&self, sealed: &[SealedName]) -> Option<SealedName> {
-        let head = |name: &SealedName| self.sealed_head(&sealed_path(&self.paths.archive, name));
-        let readable = sealed.iter().rev().find(|name| head(name).is_ok_and(|head| head.is_some()));
-        readable.or(sealed.last()).cloned()
+    /// Returns the newest sealed log that can be read, or else the newest; `None` if there is none. A read that fails
+    /// says nothing about the log, and must not bring an older one back.
+    fn readable_sealed(&self, sealed: &[SealedName]) -> Result<Option<SealedName>, StorageError> {
+        for name in sealed.iter().rev() {
+            if self.sealed_head(&sealed_path(&self.paths.archive, name))?.is_some() {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(sealed.last().cloned())
     }
 
     /// Seals a ledger that has lost its head or is behind the context, or begins a new one if the ledger is gone.

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+
 #[test]
 fn one_bad_chat_is_told_and_the_others_are_listed() {
     let disk = MemoryDisk::new();
@@ -99,7 +101,6 @@ fn one_bad_sealed_log_hides_no_other() {
 
 #[test]
 fn a_repair_goes_on_from_the_newest_sealed_log_when_the_live_one_is_lost() {
-    const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
     for remains in [None, Some(&b""[..]), Some(b"garbage\n")] {
         let disk = MemoryDisk::new();
         block_on(async {
@@ -126,6 +127,51 @@ fn a_repair_goes_on_from_the_newest_sealed_log_when_the_live_one_is_lost() {
             });
             assert_eq!(found, remains.is_some());
         });
+    }
+}
+
+/// A chat with two sealed logs that has lost its live one, and whose ledger is a copy from before the second. Returns
+/// the last entry that the newest sealed log has read, too.
+async fn with_lost_log_and_older_ledger() -> (SimDisk, LedgerSeq) {
+    let disk = SimDisk::new();
+    let mut begun = Begun::new(&store_on(disk.clone()), "a").await;
+    let (mut read, mut older) = (LedgerSeq::new(0), Vec::new());
+    for id in ["m1", "m2"] {
+        older = disk.memory().contents().remove(Path::new(LEDGER)).flatten().unwrap_or_default();
+        read = begun.chat.ledger().accept(entry(id, "x")).await.unwrap().seq;
+        let promoted = NewMessage { message: message(id, "x"), rev: 0, inbox: Some(read) };
+        begun.position = begun.lane.append(vec![promoted.into()], begun.position).await.unwrap();
+        begun.compact(&format!("s{id}"), begun.position.seq.next()).await;
+    }
+    disk.remove(Path::new(LIVE)).unwrap();
+    put(&disk.memory(), Path::new(LEDGER), &older);
+    (disk, read)
+}
+
+#[test]
+fn a_read_that_fails_once_brings_no_older_log_back_and_gives_no_number_twice() {
+    let is_last = |failing: usize, code: i32, repairs: bool| {
+        block_on(async {
+            let (disk, read) = with_lost_log_and_older_ledger().await;
+            let open =
+                async || store_on(disk.clone()).open(&"a".parse().unwrap()).await.unwrap().unwrap();
+            let chat = open().await;
+            let before = disk.calls();
+            disk.fail_in(failing, Fault::Fail(code, Lasts::Once));
+            if repairs {
+                let _ = chat.repair().await;
+            } else if let Ok(accepted) = chat.ledger().accept(entry("m3", "x")).await {
+                assert!(accepted.seq > read, "call {failing}: {} after {read}", accepted.seq);
+            }
+            let calls = disk.calls() - before;
+            disk.heal();
+            open().await.repair().await.unwrap();
+            assert_eq!(ids(&*open().await).await, ["sm1", "m2"], "call {failing}");
+            calls <= failing
+        })
+    };
+    for (code, repairs) in [(EIO, true), (EMFILE, true), (EIO, false), (EMFILE, false)] {
+        assert!((0..).find(|failing| is_last(*failing, code, repairs)) > Some(20));
     }
 }
 
