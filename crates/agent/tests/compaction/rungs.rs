@@ -1,6 +1,7 @@
 //! The rungs of the ladder: each is reached when those before it fail or fall short.
 
 use ship_agent::{Outcome, Rules};
+use ship_message::Role;
 use ship_testkit::llm::{Answer, faults};
 
 use super::world::{SUMMARY, World, asks_for_summary, words};
@@ -22,6 +23,18 @@ async fn a_summary_leaves_exactly_as_many_messages_as_the_settings_say() {
     assert_eq!(compacted.method.name(), "summary");
     assert_eq!(world.messages().await.len(), 1 + 6);
     assert_eq!(world.last_rung().await.as_deref(), Some("summary"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_messages_that_stay_begin_with_a_question() {
+    let rules = Rules { keep_last_messages: 5, ..Rules::default() };
+    let world = World::new(100_000, 1.0, Some(100_000), rules);
+    grown(&world, 10, 30).await;
+    world.agent.compact(&chat(), None).await.unwrap().unwrap();
+    let messages = world.messages().await;
+    assert_eq!((messages.len(), messages[1].role()), (1 + 6, Role::User));
+    assert_eq!(world.say("and now?").await, Some(Outcome::Done));
+    assert!(!world.answer_bodies().pop().unwrap().contains("(Go on.)"), "no question is invented");
 }
 
 #[tokio::test(flavor = "multi_thread")]
