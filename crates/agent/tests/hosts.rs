@@ -17,9 +17,6 @@ use crate::harness::{KeptLog, chat};
 mod learned;
 mod long_talk;
 
-const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
-    ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
-
 const FORMATS: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 
 /// A host, and the project folder of the agents that ask it.
@@ -37,7 +34,7 @@ impl Host {
         let server = LlmServer::with(Judge { window: Some(takes), ..Judge::default() });
         server.otherwise(Answer::judge(|exchange| {
             match exchange.body.to_string().contains("You keep the memory of a long chat") {
-                true => Answer::text(SUMMARY),
+                true => Answer::summary(),
                 false => Answer::text("Aye."),
             }
         }));

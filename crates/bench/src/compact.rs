@@ -9,7 +9,7 @@ use ship_message::json::Json;
 use ship_testkit::llm::Answer;
 
 use crate::report::{Report, Want};
-use crate::talk::{SUMMARY, Talk, asks_for_summary, inbound, words};
+use crate::talk::{Talk, asks_for_summary, inbound, words};
 
 const TURNS: usize = 200;
 const TURN_TOKENS: usize = 200;
@@ -42,7 +42,7 @@ pub fn bench(report: &mut Report) -> Result<(), String> {
 async fn requests() -> Result<Vec<Request>, String> {
     let talk = Talk::new(WINDOW, 1.0, Rules::default())?;
     talk.server.otherwise(Answer::judge(|exchange| match asks_for_summary(exchange) {
-        true => Answer::text(SUMMARY),
+        true => Answer::summary(),
         false => Answer::text("Aye."),
     }));
     let (_, agent) = talk.agent()?;

@@ -112,7 +112,7 @@ fn random_talk(random: &mut Random) -> Result<Talk, String> {
             (true, 3) => faults::content_policy(),
             (true, 4) => faults::reset_mid_text(),
             (true, 5) => Answer::text("No headings, but a fact."),
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
         }
     }));
     Ok(talk)

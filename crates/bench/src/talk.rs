@@ -10,9 +10,7 @@ use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Exchange, LlmServer, Rules as Judge};
 use ship_testkit::sim::SimDisk;
 
-/// What a good summary looks like.
-pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
-    ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
+pub(crate) use ship_testkit::summary::SUMMARY;
 
 /// What a chat is made of. Made again of the same, its agent is the one after a restart.
 pub(crate) struct Talk {

@@ -8,7 +8,7 @@
 //!   compaction is not due at once.
 //! - [`prunable_outputs`] names the tool outputs that are no longer needed.
 //! - [`cut`] chooses the messages that stay: the open request, and the newest ones as far as they fit.
-//! - [`transcript_entry`] is the older part as text for the model that summarises; [`accept_summary`] checks the summary;
+//! - [`transcript_entry`] is the older part as text for the model that summarises; [`SummaryCheck`] checks the summary;
 //!   [`extract`] makes one without a model, and cannot fail.
 
 mod cut;
@@ -16,17 +16,20 @@ mod extract;
 mod goal;
 mod identifiers;
 mod prune;
+mod source_text;
 mod summary;
+mod summary_check;
 mod transcript;
 
 pub use cut::{Cut, cut};
 pub use extract::extract;
 pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
 pub use prune::{PrunedOutputs, prunable_outputs};
+pub use source_text::SourceText;
 pub use summary::{
-    Summary, SummaryRejection, accept_summary, is_summary, open_request_text, previous_summary,
-    split_off_summary, summary_instructions, summary_message, usable_summary,
+    Summary, is_summary, previous_summary, split_off_summary, summary_instructions, summary_message,
 };
+pub use summary_check::{SummaryCheck, SummaryRejection, usable_summary};
 pub use transcript::{TranscriptChunks, transcript_chunks, transcript_entry};
 
 /// The method of a compaction; each is tried if the one before it failed or was not enough.

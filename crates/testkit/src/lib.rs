@@ -19,6 +19,7 @@ pub mod sample;
 pub mod scripted_model;
 pub mod shim;
 pub mod sim;
+pub mod summary;
 pub mod sweep;
 pub mod texts;
 pub mod two_processes;

@@ -6,6 +6,8 @@ use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage, UiPart};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
 
+use crate::summary::{REQUEST, summary_within};
+
 /// One answer: what is said, and how it ends.
 #[derive(Clone, Debug)]
 pub struct ScriptedStep {
@@ -99,7 +101,8 @@ pub struct ScriptedModel(Arc<Mutex<State>>);
 
 struct State {
     mind: Arc<Mind>,
-    summary: String,
+    /// The text of every summary; by default it is as long as there is room for.
+    summary: Option<String>,
     window: Option<u64>,
     requests: Vec<ModelRequest>,
     meanwhile: Option<Meanwhile>,
@@ -112,7 +115,7 @@ impl ScriptedModel {
     pub fn new(mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(State {
             mind: Arc::new(mind),
-            summary: "## Facts\n- The ship is blue.".to_owned(),
+            summary: None,
             window: None,
             requests: Vec::new(),
             meanwhile: None,
@@ -135,7 +138,7 @@ impl ScriptedModel {
 
     /// Has it sum up with this text.
     pub fn with_summary(self, summary: &str) -> Self {
-        summary.clone_into(&mut self.state().summary);
+        self.state().summary = Some(summary.to_owned());
         self
     }
 
@@ -224,14 +227,18 @@ impl Provider for ScriptedModel {
         body: &'a str,
         mut sink: ChunkSink<'a>,
     ) -> AnswerFuture<'a> {
-        let is_summary = request.system.iter().any(|text| text.contains("You keep the memory"));
+        let last = request.view.last().map(UiMessage::text).unwrap_or_default();
+        let is_summary = request.system.iter().chain([&last]).any(|text| text.contains(REQUEST));
         let (mind, happens) = {
             let (mut state, view) = (self.state(), request.view.to_vec());
             state.requests.push(ModelRequest { body: body.to_owned(), view, is_summary });
             (Arc::clone(&state.mind), state.meanwhile.take_if(|_| is_summary))
         };
         let step = match is_summary {
-            true => text(&self.state().summary),
+            true => {
+                let summary = self.state().summary.clone();
+                text(&summary.unwrap_or_else(|| summary_within(request.max_tokens)))
+            }
             false => mind(request.view),
         };
         Box::pin(async move {

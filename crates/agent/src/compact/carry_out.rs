@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::{
-    CompactionMethod, Cut, Summary, extract, open_request_text, split_off_summary, summary_message,
-    transcript_entry,
+    CompactionMethod, Cut, Summary, extract, split_off_summary, summary_message, transcript_entry,
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
@@ -21,6 +20,7 @@ use crate::chat::{
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::notice;
+use crate::request::PreparedRequest;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl CompactionPlan {
@@ -28,6 +28,7 @@ impl CompactionPlan {
     pub(super) async fn carry_out(
         self,
         work: &Arc<ActiveRun>,
+        request: &PreparedRequest,
         why: &CompactionReason,
     ) -> Result<CompactionOutcome, RunError> {
         let before = self.load.total();
@@ -45,7 +46,8 @@ impl CompactionPlan {
             CompactionReason::Person { wishes } => wishes.as_deref(),
             CompactionReason::Trigger | CompactionReason::Overflow { .. } => None,
         };
-        let older = SummarySource { messages: &older, wishes, view: &self.view };
+        let all = &*self.messages;
+        let older = SummarySource { messages: &older, all, request, wishes, view: &self.view };
         let summed = summarise(work, &self.goal, &self.state, older).await;
         let is_asked = matches!(why, CompactionReason::Person { .. });
         self.rotate(work, cut, summed, before, is_asked).await
@@ -147,11 +149,9 @@ impl CompactionPlan {
     fn summary(&self, work: &ActiveRun, cut: &Cut, prose: String, room: u64) -> UiMessage {
         let engine = &work.locked.engine;
         let older = self.messages_at(&cut.older);
-        let open = self.messages.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
-        let open = open_request_text(open.map(|(message, _)| &**message));
         let (previous, others) = split_off_summary(&older);
         let source = others.iter().map(|message| transcript_entry(message));
-        let summary = Summary::new(prose, source, previous.as_deref(), open);
+        let summary = Summary::new(prose, source, previous.as_deref());
         let text = summary.text(room, &|text| engine.token_meter.count(text));
         let id = format!("s_{:016x}", engine.ids.next());
         summary_message(id, text, &older, engine.clock.now())

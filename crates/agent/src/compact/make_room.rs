@@ -126,5 +126,5 @@ async fn compact_once(
     if plan.meets_target(why) && !work.log_is_full().await {
         return Ok(CompactionOutcome::Enough(plan.load.total()));
     }
-    plan.carry_out(work, why).await
+    plan.carry_out(work, request, why).await
 }

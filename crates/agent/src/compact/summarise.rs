@@ -4,8 +4,10 @@
 //! the messages after a call that fails; the summary before it was paid for and is used. A model that fails is not
 //! asked for a while, longer each time, and that survives a restart.
 
+use std::sync::Arc;
+
 use ship_context::compact::{
-    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, extract,
+    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SourceText, SummaryRejection, extract,
     split_off_summary, transcript_entry,
 };
 use ship_message::UiMessage;
@@ -16,6 +18,7 @@ use super::saved_draft;
 use super::summariser::{Summariser, SummaryFailure};
 use crate::chat::CompactionState;
 use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
+use crate::request::PreparedRequest;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The seconds for which a failed model is not asked: the first time, the second, and every further time.
@@ -34,9 +37,25 @@ pub(super) struct SummaryResult {
 #[derive(Clone, Copy)]
 pub(super) struct SummarySource<'a> {
     pub(super) messages: &'a [&'a UiMessage],
+    /// All messages of the context.
+    pub(super) all: &'a [Arc<UiMessage>],
+    /// The request that is too large.
+    pub(super) request: &'a PreparedRequest,
     /// The instructions of the person.
     pub(super) wishes: Option<&'a str>,
     pub(super) view: &'a View,
+}
+
+impl SummarySource<'_> {
+    /// Returns everything that the model may take identifiers from. A request shows more than the messages have, as
+    /// the names and times beside them, and less, where outputs are left out.
+    fn texts(&self) -> SourceText {
+        let blocks = self.request.blocks.iter().map(|block| block.text.as_str());
+        let mut texts = SourceText::of_texts(blocks.chain(self.wishes));
+        self.all.iter().for_each(|message| texts.add_message(message));
+        self.request.shown.iter().for_each(|message| texts.add_message(message));
+        texts
+    }
 }
 
 /// Summarises the older messages. This cannot fail.
@@ -69,7 +88,8 @@ pub(super) async fn summarise(
     let has_source = source().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
-        let summariser = Summariser { work, goal, wishes: older.wishes, count: &count };
+        let source = &older.texts();
+        let summariser = Summariser { work, goal, wishes: older.wishes, source, count: &count };
         let read = summariser.summarise_in_parts(&rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ship_context::SystemBlock;
 use ship_context::compact::{
-    CompactionGoal, CompactionMethod, SummaryRejection, TranscriptChunks, accept_summary, extract,
-    summary_instructions, transcript_chunks, transcript_entry, usable_summary,
+    CompactionGoal, CompactionMethod, SourceText, SummaryCheck, SummaryRejection, TranscriptChunks,
+    extract, summary_instructions, transcript_chunks, transcript_entry, usable_summary,
 };
 use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::ProviderError;
@@ -15,7 +15,7 @@ use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::request::{ModelCall, PreparedRequest};
 
-/// The number of calls for one compaction.
+/// The number of calls for one compaction, besides one that is repeated.
 const CALLS_MAX: usize = 8;
 /// The number of times that a provider may refuse a call for a summary as too large.
 const OVERFLOWS_MAX: usize = 2;
@@ -44,6 +44,14 @@ impl SummaryFailure {
     pub(super) fn is_for_length(&self) -> bool {
         matches!(self, Self::Rejected(SummaryRejection::LongerThanSource))
     }
+
+    /// Returns why the model is asked once more, if it only missed the form.
+    fn missed_form(&self) -> Option<SummaryRejection> {
+        match self {
+            Self::Rejected(rejection) => Some(*rejection).filter(|it| it.is_of_form()),
+            Self::Provider(_) | Self::Record(_) | Self::Late => None,
+        }
+    }
 }
 
 /// The progress of the models.
@@ -60,6 +68,7 @@ pub(super) struct Summariser<'a> {
     pub(super) work: &'a ActiveRun,
     pub(super) goal: &'a CompactionGoal,
     pub(super) wishes: Option<&'a str>,
+    pub(super) source: &'a SourceText,
     pub(super) count: &'a (dyn Fn(&str) -> u64 + Sync),
 }
 
@@ -83,6 +92,7 @@ impl Summariser<'_> {
             failed: None,
         };
         let (mut calls, mut overflows) = (0, 0);
+        let mut may_repeat = true;
         'parted: loop {
             let from = read.messages;
             let source = messages[from..].iter().map(|message| transcript_entry(message));
@@ -105,7 +115,16 @@ impl Summariser<'_> {
                     self.notify_part(nth + 1, texts.len());
                 }
                 calls += 1;
-                match self.summarise_part(piece, so_far.as_deref(), cost).await {
+                let mut part = SummaryPart { piece, previous: so_far.as_deref(), missed: None };
+                let mut summed = self.summarise_part(part, cost).await;
+                if let Err(failed) = &summed
+                    && let Some(missed) = failed.missed_form().filter(|_| may_repeat)
+                {
+                    may_repeat = false;
+                    part.missed = Some(missed);
+                    summed = self.summarise_part(part, cost).await;
+                }
+                match summed {
                     Ok(prose) => {
                         so_far = Some(prose.clone());
                         read.prose = Some(prose);
@@ -146,22 +165,28 @@ impl Summariser<'_> {
     /// Asks for a summary of one piece, and checks it.
     async fn summarise_part(
         &self,
-        piece: &str,
-        previous: Option<&str>,
+        part: SummaryPart<'_>,
         cost: &mut SummaryCost,
     ) -> Result<String, SummaryFailure> {
         let room = self.goal.summary_room();
         let rules = summary_instructions(self.wishes, room);
         let block = SystemBlock { name: "summary".to_owned(), text: rules };
-        let mut text = String::new();
-        if let Some(previous) = previous {
-            text.push_str(&format!("The summary so far:\n\n{previous}\n\n"));
-        }
-        text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
-        let question = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
+        let parts = vec![UiPart::text(part.text())];
+        let question = UiMessage::new("summary-request", Role::User, parts);
         let request = PreparedRequest::standalone(block, question);
         let written = request.compile(&self.work.locked.engine, room)?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
+        let answer = self.answer(asking, cost).await?;
+        let given = part.previous.map_or(0, |text| (self.count)(text));
+        self.accept(&answer, (self.count)(part.piece) + given)
+    }
+
+    /// Makes a call for a summary. Returns the usable part of the text.
+    async fn answer(
+        &self,
+        asking: ModelCall<'_>,
+        cost: &mut SummaryCost,
+    ) -> Result<String, SummaryFailure> {
         let mut answer = String::new();
         let mut called = false;
         let answered = {
@@ -178,8 +203,38 @@ impl Summariser<'_> {
         if called {
             return Err(SummaryRejection::ToolCall.into());
         }
-        let whole = usable_summary(&answer, answered.finish_reason)?;
-        let given = previous.map_or(0, |text| (self.count)(text));
-        Ok(accept_summary(whole, (self.count)(piece) + given, room, self.count)?)
+        Ok(usable_summary(&answer, answered.finish_reason)?.to_owned())
+    }
+
+    /// Checks a summary of so many tokens.
+    fn accept(&self, text: &str, source_tokens: u64) -> Result<String, SummaryFailure> {
+        let room = self.goal.summary_room();
+        let check = SummaryCheck { source: self.source, source_tokens, room, count: self.count };
+        Ok(check.accept(text)?)
+    }
+}
+
+/// A piece of the history, with what is known before it.
+#[derive(Clone, Copy)]
+struct SummaryPart<'a> {
+    piece: &'a str,
+    /// The summary of everything before the piece.
+    previous: Option<&'a str>,
+    /// Why the model is asked once more.
+    missed: Option<SummaryRejection>,
+}
+
+impl SummaryPart<'_> {
+    fn text(&self) -> String {
+        let previous = self.previous.map(|text| format!("The summary so far:\n\n{text}\n\n"));
+        let missed = self.missed.map(|missed| {
+            format!("\n\nAn earlier attempt was not used: {missed}. Write the whole summary under all four headings.")
+        });
+        let piece = self.piece;
+        format!(
+            "{}The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>{}",
+            previous.unwrap_or_default(),
+            missed.unwrap_or_default()
+        )
     }
 }

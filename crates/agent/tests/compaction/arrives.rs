@@ -28,7 +28,7 @@ async fn a_message_that_arrives_during_the_summary_is_neither_lost_nor_summed_up
             asked.lock().unwrap().send(()).unwrap();
             is_accepted.lock().unwrap().recv_timeout(LONG_ENOUGH).unwrap();
         }
-        Answer::text(SUMMARY)
+        Answer::summary()
     }));
     let world = Arc::new(world);
     let talking = tokio::spawn({

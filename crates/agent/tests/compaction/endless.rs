@@ -104,7 +104,7 @@ async fn a_model_that_refuses_or_breaks_every_summary_costs_one_call_and_the_cha
 async fn a_model_that_breaks_the_third_of_eight_summaries_is_not_asked_for_the_others() {
     let world = world(FEWER_MESSAGES).await;
     for _ in 0..2 {
-        world.server.then(Answer::text(SUMMARY));
+        world.server.then(Answer::summary());
     }
     world.server.then(Answer::text(""));
     assert_eq!(asked_for_one_answer(&world, FEWER_MESSAGES).await, (3, 1));

@@ -8,7 +8,7 @@ use ship_agent::{Outcome, RecordedRequest, RequestAnswer, RequestMessages, Rules
 use ship_provider::CachedSequence;
 use ship_testkit::llm::Answer;
 
-use super::world::{SUMMARY, World, asks_for_summary, words};
+use super::world::{World, asks_for_summary, words};
 use crate::harness::chat;
 
 /// Every body that went out is on record in its order, and is written again byte for byte. Gives the records
@@ -60,7 +60,7 @@ fn differences(calls: &[(RecordedRequest, CachedSequence)]) -> Vec<Option<String
 fn looks(world: &World) {
     world.server.otherwise(Answer::judge(|exchange| {
         match (asks_for_summary(exchange), exchange.last_text().contains("waves")) {
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
             (false, true) => Answer::text("I see."),
             (false, false) => Answer::call("look", "{}"),
         }
@@ -171,7 +171,7 @@ async fn a_run_that_was_settled_on_its_way_is_explained_step_by_step() {
         let looks = Arc::clone(&world.looks);
         world.server.otherwise(Answer::judge(move |exchange| {
             match (asks_for_summary(exchange), looks.load(SeqCst)) {
-                (true, _) => Answer::text(SUMMARY),
+                (true, _) => Answer::summary(),
                 (false, 0..30) => Answer::call("look", "{}"),
                 (false, _) => Answer::text("I have seen enough."),
             }

@@ -5,12 +5,12 @@ use ship_store::{About, NewLine};
 use ship_testkit::chat::first_context;
 use ship_testkit::scripted_model::{ScriptedModel, text};
 
-use super::world::{SUMMARY, message, words};
+use super::world::{message, words};
 use crate::harness::{Setup, TestAgent, chat};
 
 /// A model that sums up when it is asked to, and says "Aye." otherwise.
 pub(crate) fn model() -> ScriptedModel {
-    ScriptedModel::new(|_| text("Aye.")).with_summary(SUMMARY)
+    ScriptedModel::new(|_| text("Aye."))
 }
 
 /// What has such a model, and these rules.

@@ -47,15 +47,53 @@ async fn a_summary_that_was_cut_off_counts_only_when_it_has_all_its_headings() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_request_that_is_open_is_named_as_open() {
-    let world = World::new(8_000, 1.0, Some(8_000), few());
-    grown(&world, 10, 60).await;
+async fn a_text_without_its_headings_is_asked_for_once_more_and_then_replaced_by_an_extract() {
+    let short = "## Facts\n- Blue.\n## Decisions\n- Sail.";
+    for text in ["The ship is blue. ".repeat(20).as_str(), short] {
+        let world = World::new(100_000, 1.0, Some(100_000), few());
+        sums_up_with(&world, Answer::text(text));
+        grown(&world, 8, 60).await;
+        let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
+        assert_eq!((compacted.method.name(), world.asked().0), ("extract", 2), "{text}");
+        let requests = world.server.requests();
+        let again = String::from_utf8_lossy(&requests[requests.len() - 1].body).into_owned();
+        assert!(again.contains("An earlier attempt was not used: the summary"), "{again}");
+
+        let world = World::new(100_000, 1.0, Some(100_000), few());
+        grown(&world, 8, 60).await;
+        world.server.then(Answer::text(text));
+        let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
+        assert_eq!((compacted.method.name(), world.asked().0), ("summary", 2), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_model_invents_is_in_no_summary_and_what_was_said_exactly_is() {
+    let world = World::new(100_000, 1.0, Some(100_000), few());
+    let invented = "\n- Moor at pier-77 by 2031-05-06.\n- Mail bob@example.org.";
+    let named = "\n- The log is /srv/log.txt.\n- The project is at /project.";
+    let own = "\n\n## Identifiers\n- pier-88\n\n## Open request\nWhat about pier-99?";
+    sums_up_with(&world, Answer::text(format!("{SUMMARY}{invented}{named}{own}")));
+    let world = world.with_role(Some(100_000), "The project is at /project.".to_owned());
+    world.say("Write to /srv/log.txt and to ann@example.com.").await;
+    grown(&world, 24, 60).await;
     world.agent.compact(&chat(), None).await.unwrap().unwrap();
     let summary = world.messages().await[0].text();
-    assert!(!summary.contains("## Open request"), "everything is answered: {summary}");
+    assert_eq!(summary, format!("{SUMMARY}{named}\n\n## Identifiers\n- ann@example.com"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answered_request_is_not_named_as_open() {
+    let world = World::new(8_000, 1.0, Some(8_000), few());
+    let open = format!("{SUMMARY}\n\n## Open request\nAnd now?");
+    sums_up_with(&world, Answer::text(open));
     grown(&world, 14, 450).await;
-    let summary = world.messages().await[0].text();
-    assert!(summary.contains("## Open request\n0"), "made for a question: {summary}");
+    let question = world.messages().await.iter().any(|it| it.text().starts_with("013"));
+    assert!(
+        question && world.last_rung().await.is_some(),
+        "it was made for a question, which stays"
+    );
+    assert!(!world.answer_bodies().iter().any(|body| body.contains("## Open request")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,7 +190,7 @@ async fn what_was_summed_up_before_a_call_failed_is_used() {
     let world = World::new(100_000, 1.0, Some(100_000), Rules::default());
     grown(&world, 40, 500).await;
     let small = world.with_window(8_000);
-    small.server.then(Answer::text(SUMMARY));
+    small.server.then(Answer::summary());
     small.server.then(faults::content_policy());
     assert_eq!(small.say("and now?").await, Some(Outcome::Done));
     assert_eq!(small.last_rung().await.as_deref(), Some("extract"));
@@ -169,7 +207,7 @@ async fn beside_a_run_that_waits_its_message_counts_and_its_question_stays() {
     let looks = Arc::clone(&world.looks);
     world.server.otherwise(Answer::judge(move |exchange| {
         match (asks_for_summary(exchange), looks.load(SeqCst)) {
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
             (false, ..20) => Answer::call("look", "{}"),
             (false, _) => Answer::call("chat_send", r#"{"text":"The sea is wide."}"#),
         }

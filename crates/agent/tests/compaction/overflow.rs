@@ -6,7 +6,7 @@ use ship_message::json::{Json, Object};
 use ship_testkit::llm::overflow::{Place, WORDINGS};
 use ship_testkit::llm::{Answer, Status};
 
-use super::world::{SUMMARY, World, asks_for_summary, words};
+use super::world::{World, asks_for_summary, words};
 use crate::harness::chat;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,7 +21,7 @@ async fn an_overflow_makes_room_once_and_no_tool_runs_again() {
     assert_eq!(world.refused(), 0);
     world.server.otherwise(Answer::judge(|exchange| {
         match (asks_for_summary(exchange), exchange.last_text().contains("waves")) {
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
             (false, true) => Answer::text("I see."),
             (false, false) => Answer::call("look", "{}"),
         }
@@ -73,7 +73,7 @@ fn takes(world: &World, takes: u64, names: bool) {
     world.server.otherwise(Answer::judge(move |exchange| {
         let tokens = tokenizer.count(&exchange.body.to_string());
         match (asks_for_summary(exchange), tokens <= takes) {
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
             (false, true) => Answer::text("Aye."),
             (false, false) if names => refused(&format!(
                 "This model's maximum context length is {takes} tokens. However, your messages \

@@ -4,7 +4,7 @@ use ship_agent::{Outcome, Rules};
 use ship_message::Role;
 use ship_testkit::llm::{Answer, faults};
 
-use super::world::{SUMMARY, World, asks_for_summary, words};
+use super::world::{World, asks_for_summary, words};
 use crate::harness::chat;
 
 async fn grown(world: &World, turns: usize, tokens: usize) {
@@ -74,7 +74,7 @@ async fn when_no_summary_comes_an_extract_is_made_and_the_next_summary_brings_it
     assert!(extract.starts_with("## Facts\n- The person said: 0"), "{extract}");
     world.setup.clock.advance(61_000);
     world.server.otherwise(Answer::judge(|exchange| match asks_for_summary(exchange) {
-        true => Answer::text(SUMMARY),
+        true => Answer::summary(),
         false => Answer::text("Aye."),
     }));
     grown(&world, 14, 350).await;

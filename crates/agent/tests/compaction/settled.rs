@@ -7,7 +7,7 @@ use ship_agent::{Outcome, Rules};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_testkit::llm::{Answer, Piece, Speech, faults};
 
-use super::world::{SUMMARY, World, asks_for_summary};
+use super::world::{World, asks_for_summary};
 
 const CALLS: usize = 120;
 
@@ -36,7 +36,7 @@ fn calls(messages: &[UiMessage]) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_question_of_120_calls_ends_and_no_tool_runs_twice() {
-    for (calls, summary) in [(CALLS, Answer::text(SUMMARY)), (40, faults::content_policy())] {
+    for (calls, summary) in [(CALLS, Answer::summary()), (40, faults::content_policy())] {
         let world = World::new(8_000, 1.0, Some(8_000), patient());
         looks_often(&world, calls, &summary);
         assert_eq!(world.say("look as often as you can").await, Some(Outcome::Done));
@@ -56,7 +56,7 @@ async fn one_question_of_120_calls_ends_and_no_tool_runs_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_model_has_not_seen_yet_is_not_left_out() {
     let world = World::new(8_000, 1.0, Some(8_000), patient());
-    looks_often(&world, 40, &Answer::text(SUMMARY));
+    looks_often(&world, 40, &Answer::summary());
     assert_eq!(world.say("look").await, Some(Outcome::Done));
     let bodies = world.answer_bodies();
     for nth in 0..40 {
@@ -72,7 +72,7 @@ async fn results_side_by_side_that_are_too_large_together_are_told_to_be_left_ou
     let looks = Arc::clone(&world.looks);
     world.server.otherwise(Answer::judge(move |exchange| {
         match (asks_for_summary(exchange), looks.load(SeqCst)) {
-            (true, _) => Answer::text(SUMMARY),
+            (true, _) => Answer::summary(),
             (false, 0) => Answer::Speech(Speech::new((0..12).map(|_| Piece::call("look", "{}")))),
             (false, _) => Answer::text("That was a lot."),
         }
@@ -90,7 +90,7 @@ async fn results_side_by_side_that_are_too_large_together_are_told_to_be_left_ou
 async fn steps_and_sends_count_across_messages_that_were_settled() {
     let rules = Rules { max_steps: 25, ..Rules::default() };
     let world = World::new(8_000, 1.0, Some(8_000), rules);
-    looks_often(&world, CALLS, &Answer::text(SUMMARY));
+    looks_often(&world, CALLS, &Answer::summary());
     let Some(Outcome::Failed(sentence)) = world.say("look").await else { panic!("too many") };
     assert!(sentence.starts_with("I stopped after 25 steps"), "{sentence}");
     assert_eq!(world.looks.load(SeqCst), 25);

@@ -15,7 +15,7 @@ async fn what_was_compacted_comes_back_before_what_was_said_since() {
     let rules = Rules { keep_last_messages: 4, ..Rules::default() };
     let world = World::new(100_000, 1.0, Some(8_000), rules);
     for nth in 0..6 {
-        assert_eq!(world.say(&format!("{nth} {}", words(50))).await, Some(Outcome::Done));
+        assert_eq!(world.say(&format!("{nth} {}", words(100))).await, Some(Outcome::Done));
     }
     let before = world.messages().await;
     let planned = world.agent.plan_compaction(&chat()).await.unwrap().unwrap();

@@ -15,9 +15,7 @@ use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
 
 use crate::harness::{FixedProject, KeptLog, Setup, TestAgent, chat};
 
-/// What a good summary looks like.
-pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
-    ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
+pub(crate) use ship_testkit::summary::SUMMARY;
 
 /// Whether a request asks for a summary.
 pub(crate) fn asks_for_summary(exchange: &Exchange<'_>) -> bool {
@@ -58,7 +56,7 @@ impl World {
         let judge = Judge { window: Some(takes), token_factor: factor, ..Judge::default() };
         let server = LlmServer::with(judge);
         server.otherwise(Answer::judge(|exchange| match asks_for_summary(exchange) {
-            true => Answer::text(SUMMARY),
+            true => Answer::summary(),
             false => Answer::text("Aye."),
         }));
         let setup = Setup { many_runs: true, ..Setup::ruled(rules) };

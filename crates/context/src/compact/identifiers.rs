@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use crate::cut_text::CUT;
+
 /// The units that make a number worth keeping.
 const UNITS: [&str; 44] = [
     "%", "km", "m", "cm", "mm", "mi", "ft", "kg", "g", "mg", "t", "lb", "l", "ml", "b", "kb", "mb",
@@ -36,6 +38,20 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
         rest = &rest[end..];
     }
     found
+}
+
+/// Returns the identifiers of a text that may be cut: what stands directly at a cut is half a word, and is none.
+pub(super) fn whole_identifiers(text: &str) -> Vec<String> {
+    if !text.contains(CUT) {
+        return identifiers(text);
+    }
+    let pieces: Vec<&str> = text.split(CUT).collect();
+    let last = pieces.len() - 1;
+    let whole = pieces.iter().enumerate().map(|(at, piece)| {
+        let piece = if at > 0 { piece.trim_start_matches(is_part) } else { piece };
+        if at < last { piece.trim_end_matches(is_part) } else { piece }
+    });
+    identifiers(&whole.collect::<Vec<_>>().join("\n"))
 }
 
 /// Whether a byte is one that every identifier has.
@@ -159,5 +175,12 @@ mod tests {
                 "5000元"
             ]
         );
+    }
+
+    #[test]
+    fn half_an_identifier_at_a_cut_is_none() {
+        let cut = format!("see src/main.rs and /etc/sh{CUT}p.toml for v1.2.3");
+        assert_eq!(whole_identifiers(&cut), ["src/main.rs", "v1.2.3"]);
+        assert_eq!(whole_identifiers("/etc/ship.toml"), ["/etc/ship.toml"]);
     }
 }

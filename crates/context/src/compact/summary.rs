@@ -1,18 +1,16 @@
-//! Summaries: the instructions for the model, the check of its text, and the message it becomes.
+//! Summaries: the instructions for the model, and the message that its text becomes.
 
-use ship_message::{FinishReason, Role, UiMessage, UiPart};
+use ship_message::{Role, UiMessage, UiPart};
 use ship_record::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange, Timestamp};
 
-use super::identifiers::identifiers;
-use super::transcript::shortened;
+use super::identifiers::whole_identifiers;
+use super::summary_check::is_heading;
 
 /// The headings of every summary, in this order.
 pub(super) const HEADINGS: [&str; 4] = ["Facts", "Preferences", "Decisions", "Open items"];
 pub(super) const IDENTIFIERS: &str = "## Identifiers";
-const OPEN_REQUEST: &str = "## Open request";
-
-/// The number of characters with which a summary names the open request, which stays unchanged after it.
-const OPEN_REQUEST_CHARS_MAX: usize = 400;
+/// A section of older summaries. The open request stays behind the summary, and would be read as open for ever in it.
+pub(super) const OPEN_REQUEST: &str = "## Open request";
 
 /// Returns the instructions for a model that summarises in at most `room` tokens.
 pub fn summary_instructions(wishes: Option<&str>, room: u64) -> String {
@@ -30,103 +28,6 @@ pub fn summary_instructions(wishes: Option<&str>, room: u64) -> String {
     }
 }
 
-/// The reason why a text is not a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SummaryRejection {
-    /// The text is empty.
-    #[error("the summary was empty")]
-    Empty,
-    /// The text is not shorter than its source.
-    #[error("the summary was longer than what it sums up")]
-    LongerThanSource,
-    /// There is no room for the text.
-    #[error("the summary was longer than there is room for")]
-    TooLong,
-    /// The model called a tool.
-    #[error("the model called a tool instead of summing up")]
-    ToolCall,
-    /// The model ran out of tokens before the last heading.
-    #[error("the summary was cut off before it was whole")]
-    CutOff,
-    /// The provider cut the text off.
-    #[error("the provider's filter cut the summary off")]
-    Filtered,
-}
-
-/// Returns the usable part of a text, depending on why it ended. A text that ran out of tokens within its last
-/// heading has lost at most the end of a line and a few further items.
-///
-/// # Errors
-/// Fails if the text was cut off anywhere else.
-pub fn usable_summary(text: &str, finish_reason: FinishReason) -> Result<&str, SummaryRejection> {
-    match finish_reason {
-        FinishReason::ContentFilter => Err(SummaryRejection::Filtered),
-        FinishReason::Length => {
-            let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
-            let (whole, _) = text.trim_end().rsplit_once('\n').ok_or(SummaryRejection::CutOff)?;
-            // Directly after the last heading, all of its items are missing.
-            let is_whole = HEADINGS.iter().all(has) && !text.trim_end().ends_with(HEADINGS[3]);
-            if is_whole { Ok(whole) } else { Err(SummaryRejection::CutOff) }
-        }
-        FinishReason::Stop
-        | FinishReason::ToolCalls
-        | FinishReason::Error
-        | FinishReason::Other => Ok(text),
-    }
-}
-
-/// Checks a summary. Returns the text with all its headings.
-///
-/// # Errors
-/// Fails if the text is empty, longer than its source, or with its headings longer than `room`.
-pub fn accept_summary(
-    text: &str,
-    source_tokens: u64,
-    room: u64,
-    count: &dyn Fn(&str) -> u64,
-) -> Result<String, SummaryRejection> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(SummaryRejection::Empty);
-    }
-    // A token has at least one byte and seldom more than sixteen, so a text that is far too long
-    // need not be counted.
-    if text.len() as u64 > room.saturating_mul(16) {
-        return Err(SummaryRejection::TooLong);
-    }
-    if count(text) >= source_tokens {
-        return Err(SummaryRejection::LongerThanSource);
-    }
-    let whole = with_headings(text);
-    if count(&whole) > room {
-        return Err(SummaryRejection::TooLong);
-    }
-    Ok(whole)
-}
-
-/// Adds the missing headings; a text without any goes under the first.
-fn with_headings(text: &str) -> String {
-    let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
-    let mut whole = match HEADINGS.iter().any(has) {
-        true => text.to_owned(),
-        false => format!("## {}\n{text}", HEADINGS[0]),
-    };
-    for heading in HEADINGS
-        .iter()
-        .filter(|heading| !whole.lines().any(|line| is_heading(line, heading)))
-        .collect::<Vec<_>>()
-    {
-        whole.push_str(&format!("\n\n## {heading}\n- (nothing)"));
-    }
-    whole
-}
-
-fn is_heading(line: &str, heading: &str) -> bool {
-    let line =
-        line.trim().trim_start_matches('#').trim().trim_matches(|c| c == '*' || c == ':').trim();
-    line.eq_ignore_ascii_case(heading)
-}
-
 /// A summary before it becomes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
@@ -134,8 +35,6 @@ pub struct Summary {
     pub prose: String,
     /// The identifiers that must stay exact, newest first.
     pub identifiers: Vec<String>,
-    /// The open request, which the next answer is for.
-    pub open_request: Option<String>,
 }
 
 impl Summary {
@@ -145,12 +44,10 @@ impl Summary {
         prose: String,
         source: impl DoubleEndedIterator<Item = String>,
         previous: Option<&str>,
-        open: Option<String>,
     ) -> Self {
         let mut all: Vec<String> = Vec::new();
-        let earlier = previous.into_iter().flat_map(identifiers);
-        // The newest come first, because the list has a limit.
-        for identifier in source.rev().flat_map(|text| identifiers(&text)).chain(earlier) {
+        let earlier = previous.into_iter().flat_map(whole_identifiers);
+        for identifier in source.rev().flat_map(|text| whole_identifiers(&text)).chain(earlier) {
             if !prose.contains(&identifier) && !all.contains(&identifier) {
                 all.push(identifier);
             }
@@ -158,7 +55,7 @@ impl Summary {
                 break;
             }
         }
-        Self { prose, identifiers: all, open_request: open }
+        Self { prose, identifiers: all }
     }
 
     /// Returns a text of at most `room` tokens: the prose, and as much of the rest as fits.
@@ -173,10 +70,6 @@ impl Summary {
             }
             tokens <= left
         };
-        if let Some(open) = &self.open_request {
-            let open = shortened(open, OPEN_REQUEST_CHARS_MAX);
-            append(&format!("\n\n{OPEN_REQUEST}\n{open}"));
-        }
         for (nth, identifier) in self.identifiers.iter().enumerate() {
             let head = if nth == 0 { format!("\n\n{IDENTIFIERS}") } else { String::new() };
             if !append(&format!("{head}\n- {identifier}")) {
@@ -204,27 +97,28 @@ pub fn split_off_summary<'m>(messages: &[&'m UiMessage]) -> (Option<String>, Vec
     (previous.map(|(_, prose)| prose), others)
 }
 
+/// Leaves a section out: from its heading to the next one.
+pub(super) fn without_section(text: &str, heading: &str) -> String {
+    let name = heading.trim_start_matches('#').trim();
+    let mut is_in = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        is_in = match line.starts_with('#') || HEADINGS.iter().any(|it| is_heading(line, it)) {
+            true => is_heading(line, name),
+            false => is_in || is_heading(line, name),
+        };
+        if !is_in {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
+}
+
 /// Returns the index and the prose of the summary at the beginning of a context, if there is one.
 pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
     let at = messages.iter().position(|message| is_summary(message))?;
-    let text = messages[at].text();
-    // Its own open request is answered, or stands among the open items.
-    let prose = match text.split_once(OPEN_REQUEST) {
-        Some((prose, rest)) => match rest.split_once(IDENTIFIERS) {
-            Some((_, identifiers)) => format!("{prose}{IDENTIFIERS}{identifiers}"),
-            None => prose.to_owned(),
-        },
-        None => text,
-    };
+    let prose = without_section(&messages[at].text(), OPEN_REQUEST);
     Some((at, prose.trim().to_owned()))
-}
-
-/// Returns the text of the open request from its messages.
-pub fn open_request_text<'m>(
-    open: impl DoubleEndedIterator<Item = &'m UiMessage>,
-) -> Option<String> {
-    let mut people = open.rev().filter(|message| message.role() == Role::User);
-    people.next().map(UiMessage::text).filter(|text| !text.trim().is_empty())
 }
 
 /// Makes the message of a summary. `older` are the covered messages; a summary among them passes its own range on.
@@ -255,35 +149,6 @@ pub fn summary_message(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const WHOLE: &str =
-        "## Facts\n- a\n## Preferences\n- b\n## Decisions\n- c\n## Open items\n- d\n- eee";
-
-    #[test]
-    fn a_text_that_was_cut_off_is_kept_only_when_all_its_headings_are_there() {
-        assert_eq!(usable_summary(WHOLE, FinishReason::Stop), Ok(WHOLE));
-        let cut = usable_summary(WHOLE, FinishReason::Length).unwrap();
-        assert_eq!(cut, WHOLE.strip_suffix("\n- eee").unwrap(), "the last line may be half a line");
-        for end in ["Decisions\n- c", "## Open items", "Open items\n", "Fac"] {
-            let at = WHOLE.find(end).unwrap() + end.len();
-            let cut = usable_summary(&WHOLE[..at], FinishReason::Length);
-            assert_eq!(cut, Err(SummaryRejection::CutOff), "{end:?}");
-        }
-        assert_eq!(
-            usable_summary(WHOLE, FinishReason::ContentFilter),
-            Err(SummaryRejection::Filtered)
-        );
-    }
-
-    #[test]
-    fn what_passes_the_gate_fits_with_the_headings_that_it_is_given() {
-        let count = |text: &str| text.len() as u64;
-        let text = "the ship is blue";
-        let whole = accept_summary(text, 1_000, 1_000, &count).unwrap();
-        assert_eq!(accept_summary(text, 1_000, count(&whole), &count).as_ref(), Ok(&whole));
-        let too_long = accept_summary(text, 1_000, count(&whole) - 1, &count);
-        assert_eq!(too_long, Err(SummaryRejection::TooLong));
-    }
 
     #[test]
     fn the_model_is_told_how_long_its_summary_may_be() {

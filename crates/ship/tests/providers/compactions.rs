@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ship_testkit::llm::{Answer, Format};
+use ship_testkit::summary::SUMMARY;
 
 use crate::world::World;
 
-const SUMMARY: &str = "## Facts\n- The ship is blue.";
 /// Longer than anybody waits without a word.
 const SLOW: Duration = Duration::from_millis(1_500);
 

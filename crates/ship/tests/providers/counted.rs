@@ -5,8 +5,6 @@ use ship_testkit::llm::{Answer, Format, Rules};
 
 use crate::world::{World, strict};
 
-const SUMMARY: &str = "## Facts\n- The ship is blue.";
-
 /// A provider that takes 16,000 tokens and counts 1.8 times ours.
 fn world() -> World {
     let llm = r#""retries": 0, "window": 16000, "maxTokens": 1000"#;
@@ -14,7 +12,7 @@ fn world() -> World {
     world.server.set_rules(Rules { window: Some(16_000), token_factor: 1.8, ..strict() });
     world.server.otherwise(Answer::judge(|exchange| {
         match exchange.body.to_string().contains("You keep the memory of a long chat") {
-            true => Answer::text(SUMMARY),
+            true => Answer::summary(),
             false => Answer::text("Aye."),
         }
     }));

@@ -241,7 +241,7 @@ fn what_was_sent_before_a_compaction_is_printed_again_after_it() {
     let world = World::of(Format::Anthropic, r#""retries": 0, "window": 50000"#, others);
     world.server.otherwise(Answer::judge(|exchange| {
         match exchange.body.to_string().contains("You keep the memory of a long chat") {
-            true => Answer::text(SUMMARY),
+            true => Answer::summary(),
             false => Answer::text("Aye."),
         }
     }));
@@ -262,6 +262,3 @@ fn what_was_sent_before_a_compaction_is_printed_again_after_it() {
     let request = json.get("request").expect("a request");
     assert_eq!(text(&array(request, "compactions")[0], "rung"), "summary", "{request}");
 }
-
-const SUMMARY: &str = "## Facts\n- The ship sails at dawn.\n\n## Preferences\n- None.\n\n\
-    ## Decisions\n- None.\n\n## Open items\n- None.";

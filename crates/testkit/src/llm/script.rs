@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Exchange, Refusal};
+use crate::summary::summary_within;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,15 @@ impl Answer {
     /// Decides when the request is there.
     pub fn judge(decide: impl Fn(&Exchange<'_>) -> Self + Send + Sync + 'static) -> Self {
         Self::Judge(Arc::new(decide))
+    }
+
+    /// A summary that is as long as the request allows.
+    pub fn summary() -> Self {
+        Self::judge(|exchange| {
+            let limits = ["max_tokens", "max_completion_tokens"].map(|key| &exchange.body[key]);
+            let most = limits.iter().find_map(|limit| limit.as_u64()).unwrap_or_default();
+            Self::text(summary_within(most))
+        })
     }
 
     /// Says the last thing that the user said, or that the tools answered.
