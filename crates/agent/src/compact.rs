@@ -5,12 +5,14 @@
 //! Finished steps of the run stay: no tool runs again because of a compaction.
 //!
 //! - `make_room` is the entry for a run, `agent_compact` for a person; `plan` decides, `carry_out` acts.
-//! - `summarise` makes a summary or an extract, `summariser` asks the model, `saved_draft` avoids paying twice.
+//! - `summarise` makes a summary or an extract, `summariser` asks the model, `continuation` in the chat itself, and
+//!   `saved_draft` avoids paying twice.
 //! - `meta_file` writes `messages/meta.json`, `purge_originals` removes originals that are not to be kept, and
 //!   `undo_compaction` restores the originals.
 
 mod agent_compact;
 mod carry_out;
+mod continuation;
 mod make_room;
 mod meta_file;
 mod plan;

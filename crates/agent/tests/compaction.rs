@@ -2,6 +2,7 @@
 
 mod arrives;
 mod budget;
+mod continued;
 mod conversation;
 mod counted;
 mod endless;

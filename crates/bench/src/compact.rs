@@ -66,8 +66,7 @@ impl Request {
     }
 
     fn is_summary(&self) -> bool {
-        let messages = self.list("messages");
-        messages.first().is_some_and(|first| first.contains("You keep the memory of a long chat"))
+        self.0.to_string().contains(ship_testkit::summary::REQUEST)
     }
 
     /// What a cache compares, in its order; here the system stands at the head of the messages.

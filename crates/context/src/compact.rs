@@ -27,7 +27,8 @@ pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
 pub use prune::{PrunedOutputs, prunable_outputs};
 pub use source_text::SourceText;
 pub use summary::{
-    Summary, is_summary, previous_summary, split_off_summary, summary_instructions, summary_message,
+    Summary, continuation_instruction, is_summary, previous_summary, split_off_summary,
+    summary_instructions, summary_message,
 };
 pub use summary_check::{SummaryCheck, SummaryRejection, usable_summary};
 pub use transcript::{TranscriptChunks, transcript_chunks, transcript_entry};

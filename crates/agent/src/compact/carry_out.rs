@@ -10,6 +10,7 @@ use ship_message::json::Json;
 use ship_store::{LogPiece, Rotation, SealedName, Seq, View};
 
 use super::agent_compact::Compaction;
+use super::continuation::ChatRequest;
 use super::make_room::{CompactionOutcome, CompactionReason};
 use super::plan::{CompactionPlan, CompactionStep, half_of};
 use super::summarise::{SummaryResult, SummarySource, summarise};
@@ -29,6 +30,7 @@ impl CompactionPlan {
         self,
         work: &Arc<ActiveRun>,
         request: &PreparedRequest,
+        so_far: Option<&UiMessage>,
         why: &CompactionReason,
     ) -> Result<CompactionOutcome, RunError> {
         let before = self.load.total();
@@ -46,8 +48,21 @@ impl CompactionPlan {
             CompactionReason::Person { wishes } => wishes.as_deref(),
             CompactionReason::Trigger | CompactionReason::Overflow { .. } => None,
         };
-        let all = &*self.messages;
-        let older = SummarySource { messages: &older, all, request, wishes, view: &self.view };
+        let chat = ChatRequest {
+            request,
+            so_far,
+            tokens: before,
+            older: &older,
+            older_tokens: self.tokens_of(&cut.older),
+        };
+        let older = SummarySource {
+            messages: &older,
+            all: &self.messages,
+            chat,
+            is_refused: matches!(why, CompactionReason::Overflow { .. }),
+            wishes,
+            view: &self.view,
+        };
         let summed = summarise(work, &self.goal, &self.state, older).await;
         let is_asked = matches!(why, CompactionReason::Person { .. });
         self.rotate(work, cut, summed, before, is_asked).await

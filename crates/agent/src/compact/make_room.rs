@@ -56,7 +56,7 @@ pub(crate) async fn make_room(
 ) -> Result<(CompactionOutcome, PreparedRequest), RunError> {
     let mut moves = 0;
     loop {
-        match compact_once(work, &request, why).await {
+        match compact_once(work, &request, so_far, why).await {
             // A repair has replaced the log. If it still holds the same messages, the summary is the same too.
             Err(RunError::Rotate(RotateError::Moved { .. })) if moves < MOVES_MAX => {
                 moves += 1;
@@ -109,6 +109,7 @@ pub(crate) async fn prepare_current(
 async fn compact_once(
     work: &Arc<ActiveRun>,
     request: &PreparedRequest,
+    so_far: Option<&UiMessage>,
     why: &CompactionReason,
 ) -> Result<CompactionOutcome, RunError> {
     let plan = match plan(work, request, why).await? {
@@ -126,5 +127,5 @@ async fn compact_once(
     if plan.meets_target(why) && !work.log_is_full().await {
         return Ok(CompactionOutcome::Enough(plan.load.total()));
     }
-    plan.carry_out(work, request, why).await
+    plan.carry_out(work, request, so_far, why).await
 }

@@ -14,11 +14,11 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{Timestamp, View};
 
+use super::continuation::ChatRequest;
 use super::saved_draft;
 use super::summariser::{Summariser, SummaryFailure};
 use crate::chat::CompactionState;
 use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
-use crate::request::PreparedRequest;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The seconds for which a failed model is not asked: the first time, the second, and every further time.
@@ -39,8 +39,10 @@ pub(super) struct SummarySource<'a> {
     pub(super) messages: &'a [&'a UiMessage],
     /// All messages of the context.
     pub(super) all: &'a [Arc<UiMessage>],
-    /// The request that is too large.
-    pub(super) request: &'a PreparedRequest,
+    /// The chat as a request.
+    pub(super) chat: ChatRequest<'a>,
+    /// Whether the provider has just refused that request for its size.
+    pub(super) is_refused: bool,
     /// The instructions of the person.
     pub(super) wishes: Option<&'a str>,
     pub(super) view: &'a View,
@@ -50,10 +52,10 @@ impl SummarySource<'_> {
     /// Returns everything that the model may take identifiers from. A request shows more than the messages have, as
     /// the names and times beside them, and less, where outputs are left out.
     fn texts(&self) -> SourceText {
-        let blocks = self.request.blocks.iter().map(|block| block.text.as_str());
+        let blocks = self.chat.request.blocks.iter().map(|block| block.text.as_str());
         let mut texts = SourceText::of_texts(blocks.chain(self.wishes));
         self.all.iter().for_each(|message| texts.add_message(message));
-        self.request.shown.iter().for_each(|message| texts.add_message(message));
+        self.chat.request.shown.iter().for_each(|message| texts.add_message(message));
         texts
     }
 }
@@ -90,7 +92,8 @@ pub(super) async fn summarise(
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
         let source = &older.texts();
         let summariser = Summariser { work, goal, wishes: older.wishes, source, count: &count };
-        let read = summariser.summarise_in_parts(&rest, previous.as_deref(), &mut cost).await;
+        let chat = Some(older.chat).filter(|_| !older.is_refused);
+        let read = summariser.summarise(chat, &rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
                 let rung = read.method;

@@ -10,12 +10,13 @@ use ship_context::compact::{
 use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::ProviderError;
 
+use super::continuation::ChatRequest;
 use crate::engine::{ActiveRun, SummaryCost};
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::request::{ModelCall, PreparedRequest};
 
-/// The number of calls for one compaction, besides one that is repeated.
+/// The number of calls for one compaction, besides one that continues the chat and one that is repeated.
 const CALLS_MAX: usize = 8;
 /// The number of times that a provider may refuse a call for a summary as too large.
 const OVERFLOWS_MAX: usize = 2;
@@ -43,6 +44,11 @@ pub(super) enum SummaryFailure {
 impl SummaryFailure {
     pub(super) fn is_for_length(&self) -> bool {
         matches!(self, Self::Rejected(SummaryRejection::LongerThanSource))
+    }
+
+    /// Whether a transcript may help where a continuation of the chat did not.
+    fn leads_to_transcript(&self) -> bool {
+        matches!(self, Self::Rejected(_) | Self::Provider(ProviderError::Overflow { .. }))
     }
 
     /// Returns why the model is asked once more, if it only missed the form.
@@ -73,13 +79,50 @@ pub(super) struct Summariser<'a> {
 }
 
 impl Summariser<'_> {
+    /// Asks for a summary of `messages`: as a continuation of the chat if that is possible, and else of a transcript.
+    pub(super) async fn summarise(
+        &self,
+        chat: Option<ChatRequest<'_>>,
+        messages: &[&UiMessage],
+        previous: Option<&str>,
+        cost: &mut SummaryCost,
+    ) -> SummaryProgress {
+        let mut progress = SummaryProgress {
+            prose: None,
+            messages: 0,
+            method: CompactionMethod::Summary,
+            failed: None,
+        };
+        let summed = match chat {
+            Some(chat) => self.continue_chat(chat, cost).await,
+            None => None,
+        };
+        match summed {
+            Some(Ok(prose)) => {
+                (progress.prose, progress.messages) = (Some(prose), messages.len());
+                progress
+            }
+            Some(Err(failed)) if !failed.leads_to_transcript() => {
+                progress.failed = Some(failed);
+                progress
+            }
+            Some(Err(failed)) => {
+                let missed = failed.missed_form();
+                self.summarise_in_parts(messages, previous, missed, cost).await
+            }
+            None => self.summarise_in_parts(messages, previous, None, cost).await,
+        }
+    }
+
     /// Asks for one summary of everything, or piece by piece, each of which updates the one before. Messages that
     /// are older than the calls can read are extracted, and the first call gets that extract as its summary so far.
     /// If a piece is larger than the provider takes, the rest is divided again.
-    pub(super) async fn summarise_in_parts(
+    /// `missed` is the reason why an earlier text was not used.
+    async fn summarise_in_parts(
         &self,
         messages: &[&UiMessage],
         previous: Option<&str>,
+        mut missed: Option<SummaryRejection>,
         cost: &mut SummaryCost,
     ) -> SummaryProgress {
         let summary_room = self.goal.summary_room();
@@ -92,7 +135,7 @@ impl Summariser<'_> {
             failed: None,
         };
         let (mut calls, mut overflows) = (0, 0);
-        let mut may_repeat = true;
+        let mut may_repeat = missed.is_none();
         'parted: loop {
             let from = read.messages;
             let source = messages[from..].iter().map(|message| transcript_entry(message));
@@ -115,7 +158,8 @@ impl Summariser<'_> {
                     self.notify_part(nth + 1, texts.len());
                 }
                 calls += 1;
-                let mut part = SummaryPart { piece, previous: so_far.as_deref(), missed: None };
+                let mut part =
+                    SummaryPart { piece, previous: so_far.as_deref(), missed: missed.take() };
                 let mut summed = self.summarise_part(part, cost).await;
                 if let Err(failed) = &summed
                     && let Some(missed) = failed.missed_form().filter(|_| may_repeat)
@@ -182,7 +226,7 @@ impl Summariser<'_> {
     }
 
     /// Makes a call for a summary. Returns the usable part of the text.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         asking: ModelCall<'_>,
         cost: &mut SummaryCost,
@@ -207,7 +251,7 @@ impl Summariser<'_> {
     }
 
     /// Checks a summary of so many tokens.
-    fn accept(&self, text: &str, source_tokens: u64) -> Result<String, SummaryFailure> {
+    pub(super) fn accept(&self, text: &str, source_tokens: u64) -> Result<String, SummaryFailure> {
         let room = self.goal.summary_room();
         let check = SummaryCheck { source: self.source, source_tokens, room, count: self.count };
         Ok(check.accept(text)?)

@@ -53,23 +53,18 @@ pub(crate) async fn rebuild(
         rebuilt.tools = parse_list(&tools).iter().filter_map(ToolSpec::from_json).collect();
     }
     match &record.shown {
-        RequestMessages::Context { position, message_id, parts } => {
+        RequestMessages::Context { position, message_id, parts }
+        | RequestMessages::Continuation { position, message_id, parts, .. } => {
             let limits = ShownLimits { tool_output_chars: record.tool_output_chars };
             let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
             rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
-        RequestMessages::Summary(sha256) if sha256.is_empty() => {
-            let sentence =
-                "the messages are not kept: `context.history.archiveOnCompact` was false";
-            rebuilt.missing.push(sentence.to_owned());
-        }
-        RequestMessages::Summary(sha256) => {
-            if let Some(text) = rebuilt.read_blob(store, sha256, "the messages").await {
-                let read =
-                    parse_list(&text).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
-                rebuilt.shown = read.collect();
-            }
-        }
+        RequestMessages::Summary(_) => {}
+    }
+    if let RequestMessages::Continuation { instruction: sha256, .. }
+    | RequestMessages::Summary(sha256) = &record.shown
+    {
+        rebuilt.read_stored_messages(store, sha256).await;
     }
     rebuilt.write_body(record);
     rebuilt
@@ -89,6 +84,18 @@ impl RebuiltRequest {
             String::from_utf8(bytes).map_err(|_| format!("blob {sha256} is no text"))
         });
         text.map_err(|error| self.missing.push(format!("{what} cannot be read: {error}"))).ok()
+    }
+
+    /// Adds messages that are in no log.
+    async fn read_stored_messages(&mut self, store: &dyn Store, sha256: &str) {
+        if sha256.is_empty() {
+            let sentence =
+                "the messages are not kept: `context.history.archiveOnCompact` was false";
+            self.missing.push(sentence.to_owned());
+        } else if let Some(list) = self.read_blob(store, sha256, "the messages").await {
+            let messages = parse_list(&list).into_iter();
+            self.shown.extend(messages.filter_map(|one| UiMessage::from_json(one).ok()));
+        }
     }
 
     async fn read_context(

@@ -69,9 +69,38 @@ pub enum RequestMessages {
         /// The number of its parts that were shown, not counting empty texts.
         parts: usize,
     },
+    /// The messages of the context, and an instruction to summarise the older ones.
+    Continuation {
+        /// The end of the log at that time.
+        position: Position,
+        /// The id of the message that the run was writing; empty if there was none.
+        message_id: String,
+        /// The number of its parts that were shown, not counting empty texts.
+        parts: usize,
+        /// The digest of a blob with the instruction, which is empty if it is not stored.
+        instruction: String,
+    },
     /// A part of the chat that was to be summarised. The messages are a blob with this digest, which is empty if
     /// they are not stored.
     Summary(String),
+}
+
+impl RequestMessages {
+    /// Reads the fields of a record that say which messages were sent.
+    fn from_object(object: &Object) -> Option<Self> {
+        let text = |key: &str| object.str(key).map(str::to_owned);
+        let number = |key: &str| object.get(key).and_then(Json::as_u64);
+        if let Some(sha256) = text("summary") {
+            return Some(Self::Summary(sha256));
+        }
+        let generation = Gen::new(number("gen")?);
+        let position = Position { generation, seq: Seq::new(number("seq")?) };
+        let (message_id, parts) = (text("messageId")?, usize::try_from(number("parts")?).ok()?);
+        Some(match text("instruction") {
+            Some(instruction) => Self::Continuation { position, message_id, parts, instruction },
+            None => Self::Context { position, message_id, parts },
+        })
+    }
 }
 
 /// The estimated tokens of a request.
@@ -133,13 +162,17 @@ impl RequestRecord {
             ("ts", self.ts.to_json()),
         ]);
         match &self.shown {
-            RequestMessages::Context { position, message_id, parts } => {
+            RequestMessages::Context { position, message_id, parts }
+            | RequestMessages::Continuation { position, message_id, parts, .. } => {
                 object.set("gen", position.generation.get());
                 object.set("seq", position.seq.get());
                 object.set("messageId", message_id.as_str());
                 object.set("parts", *parts as u64);
             }
             RequestMessages::Summary(sha256) => object.set("summary", sha256.as_str()),
+        }
+        if let RequestMessages::Continuation { instruction, .. } = &self.shown {
+            object.set("instruction", instruction.as_str());
         }
         for (key, value) in self.frame().into_entries() {
             object.set(key, value);
@@ -205,17 +238,7 @@ impl RequestRecord {
             request_id: text("requestId")?,
             run_id: text("runId")?,
             ts: Timestamp::from_json(object.get("ts")?)?,
-            shown: match text("summary") {
-                Some(sha256) => RequestMessages::Summary(sha256),
-                None => RequestMessages::Context {
-                    position: Position {
-                        generation: Gen::new(number("gen")?),
-                        seq: Seq::new(number("seq")?),
-                    },
-                    message_id: text("messageId")?,
-                    parts: usize::try_from(number("parts")?).ok()?,
-                },
-            },
+            shown: RequestMessages::from_object(object)?,
             system: object.get("system")?.as_array()?.iter().map(block).collect::<Option<_>>()?,
             tools: text("tools")?,
             recipe: Recipe::from_object(object.get("recipe")?.as_object()?)?,

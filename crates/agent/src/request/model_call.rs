@@ -59,15 +59,25 @@ impl<'a> ModelCall<'a> {
         prepared: &PreparedRequest,
         compiled: &'a CompiledRequest<'a>,
     ) -> Result<Self, RunError> {
-        if !work.locked.engine.rules.archive_on_compact {
-            let shown = RequestMessages::Summary(String::new());
-            return Self::record(work, prepared, compiled, shown, true).await;
-        }
-        let messages: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
-        let messages = Json::from(messages).to_string();
-        let sha256 = digest(messages.as_bytes());
-        keep_text(work, &sha256, &messages, "application/json").await;
-        Self::record(work, prepared, compiled, RequestMessages::Summary(sha256), true).await
+        let shown = RequestMessages::Summary(keep_messages(work, &prepared.shown).await);
+        Self::record(work, prepared, compiled, shown, true).await
+    }
+
+    /// Records a call for a summary that continues the chat: the last message is the instruction, and is in no log.
+    pub(crate) async fn for_continuation(
+        work: &ActiveRun,
+        prepared: &PreparedRequest,
+        compiled: &'a CompiledRequest<'a>,
+        so_far: Option<&UiMessage>,
+    ) -> Result<Self, RunError> {
+        let chat = prepared.shown.len().saturating_sub(1);
+        let shown = RequestMessages::Continuation {
+            position: work.position().await,
+            message_id: so_far.and_then(UiMessage::id).unwrap_or_default().to_owned(),
+            parts: so_far.map_or(0, counted_parts),
+            instruction: keep_messages(work, &prepared.shown[chat..]).await,
+        };
+        Self::record(work, prepared, compiled, shown, true).await
     }
 
     async fn record(
@@ -98,7 +108,8 @@ impl<'a> ModelCall<'a> {
         };
         let sequence = CachedSequence::of(&compiled.body);
         let stable = match &shown {
-            RequestMessages::Context { position, .. } => {
+            RequestMessages::Context { position, .. }
+            | RequestMessages::Continuation { position, .. } => {
                 let now = OutgoingRequest {
                     recipe: &compiled.recipe,
                     system: &system,
@@ -256,6 +267,18 @@ async fn learn_from_report(work: &ActiveRun, reported: u64, counting: PendingCou
     }?;
     work.locked.engine.token_meter.learn(counted, reported);
     Some(counted)
+}
+
+/// Stores messages that are in no log. Returns their digest; an empty one where compacted messages are purged.
+async fn keep_messages(work: &ActiveRun, messages: &[UiMessage]) -> String {
+    if !work.locked.engine.rules.archive_on_compact {
+        return String::new();
+    }
+    let messages: Array = messages.iter().map(|message| message.to_json()).collect();
+    let messages = Json::from(messages).to_string();
+    let sha256 = digest(messages.as_bytes());
+    keep_text(work, &sha256, &messages, "application/json").await;
+    sha256
 }
 
 fn new_id(work: &ActiveRun) -> String {

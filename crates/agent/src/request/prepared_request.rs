@@ -48,6 +48,13 @@ impl PreparedRequest {
         }
     }
 
+    /// Returns this request with one more message.
+    pub(crate) fn continued(&self, message: UiMessage) -> Self {
+        let mut continued = self.clone();
+        continued.shown.push(message);
+        continued
+    }
+
     /// Whether the request is so small that it need not be counted, which takes a vocabulary. A token has at least
     /// one byte, and two in anything but noise; if a provider counts more, its refusal leads to a compaction.
     pub(crate) fn surely_fits(&self, agent: &Engine) -> bool {

@@ -33,7 +33,7 @@ async fn a_conversation_that_outgrows_its_window_goes_on_and_its_file_only_grows
     let last = world.server.requests();
     let asked = last.iter().rev().map(|it| String::from_utf8_lossy(&it.body).into_owned());
     let asked = asked.into_iter().find(|body| body.contains("You keep the memory")).unwrap();
-    assert!(asked.contains("The summary so far:"), "it is brought up to date");
+    assert!(asked.contains("[Summary] ## Facts"), "it is brought up to date");
     let shown = world.agent.conversation().messages().await.unwrap();
     assert!(shown[0].text().starts_with(&format!("[Summary] {SUMMARY}")), "{}", shown[0].text());
     assert!(shown.len() < 2 * TURNS);

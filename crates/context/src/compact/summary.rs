@@ -5,6 +5,7 @@ use ship_record::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange
 
 use super::identifiers::whole_identifiers;
 use super::summary_check::is_heading;
+use super::transcript::{shortened, transcript_entry};
 
 /// The headings of every summary, in this order.
 pub(super) const HEADINGS: [&str; 4] = ["Facts", "Preferences", "Decisions", "Open items"];
@@ -26,6 +27,23 @@ pub fn summary_instructions(wishes: Option<&str>, room: u64) -> String {
         Some(wishes) => format!("{rules}\n- The person asks in particular: {wishes}"),
         None => rules,
     }
+}
+
+/// The number of characters that are quoted of the last message to be summarised.
+const QUOTE_CHARS_MAX: usize = 300;
+
+/// Returns the instruction to summarise the older part of a chat, as the last message of that chat. `older` are the
+/// messages of that part; its end is quoted, because a model does not see how messages are counted.
+pub fn continuation_instruction(wishes: Option<&str>, room: u64, older: &[&UiMessage]) -> String {
+    let entries = older.iter().rev().map(|message| transcript_entry(message));
+    let last = entries.into_iter().find(|entry| !entry.is_empty()).unwrap_or_default();
+    format!(
+        "[This message is not from a person, and no part of the chat. Do not answer the chat now; sum it up.]\n\n\
+         {}\n- The older part of the chat ends with this message. What comes after it stays as it is, and is not \
+         summed up:\n\n<end>\n{}\n</end>",
+        summary_instructions(wishes, room),
+        shortened(&last, QUOTE_CHARS_MAX)
+    )
 }
 
 /// A summary before it becomes a message.
@@ -155,5 +173,19 @@ mod tests {
         let told = summary_instructions(Some("keep colours"), 1_000);
         assert!(told.contains("At most 600 words, or 750 characters"), "{told}");
         assert!(told.ends_with("- The person asks in particular: keep colours"));
+    }
+
+    #[test]
+    fn an_instruction_quotes_where_the_older_part_ends() {
+        let said = |role, text: &str| UiMessage::new("m", role, vec![UiPart::text(text)]);
+        let older = [
+            said(Role::User, "What is the colour?"),
+            said(Role::Assistant, &format!("Blue. {}", "It is blue. ".repeat(99))),
+            said(Role::Assistant, ""),
+        ];
+        let told = continuation_instruction(None, 1_000, &older.iter().collect::<Vec<_>>());
+        let (_, end) = told.split_once("<end>\nAssistant: Blue. It is").unwrap();
+        assert!(end.ends_with("It is blue. \n</end>") && end.contains("[…]"), "{end}");
+        assert!(told.contains(&summary_instructions(None, 1_000)), "{told}");
     }
 }

@@ -254,7 +254,10 @@ fn what_was_sent_before_a_compaction_is_printed_again_after_it() {
     let records = assert_explained(&world);
     let differences: Vec<Option<String>> = records.iter().map(difference).collect();
     assert_eq!(differences[4].as_deref(), Some("compacted"), "{differences:?}");
-    assert!(records[3].get("summary").is_some(), "the call for the summary is on record as well");
+    assert!(
+        records[3].get("instruction").is_some(),
+        "the call for the summary is on record as well"
+    );
     let last = text(&records[4], "id");
     let shown = world.ship.run(&["inspect", "--request", &last]).text();
     assert_says(&shown, &["Room", "summary; 4 messages became a summary", "compacted"]);

@@ -41,8 +41,11 @@ fn to_object(call: &RecordedRequest) -> Object {
 fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     let record = &call.record;
     let style = Style::of_stdout();
-    let what =
-        if matches!(record.shown, RequestMessages::Summary(_)) { ", for a summary" } else { "" };
+    let what = if matches!(record.shown, RequestMessages::Context { .. }) {
+        ""
+    } else {
+        ", for a summary"
+    };
     output::print_line(&format!(
         "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
         style.cyan(&output::escape_unprintable(&record.id)),
@@ -151,8 +154,12 @@ fn model_name(record: &RequestRecord) -> String {
         RequestMessages::Context { position, .. } => {
             format!("{id}, for {request}, {when}, at {position}")
         }
-        RequestMessages::Summary(_) if request.is_empty() => format!("{id}, for a summary, {when}"),
-        RequestMessages::Summary(_) => {
+        RequestMessages::Continuation { .. } | RequestMessages::Summary(_)
+            if request.is_empty() =>
+        {
+            format!("{id}, for a summary, {when}")
+        }
+        RequestMessages::Continuation { .. } | RequestMessages::Summary(_) => {
             format!("{id}, for a summary on the way to {request}, {when}")
         }
     }
