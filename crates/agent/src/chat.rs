@@ -21,8 +21,8 @@ pub use message_ids::inbound_message_id;
 
 pub(crate) use compacted_log::{sealed_by, sealed_by_last_compaction};
 pub(crate) use compaction_state::{
-    COMPACTED, CompactionState, PRUNED, SEALED_GENERATION, WARNED, is_undoable, pruned_by_head,
-    pruned_outputs,
+    COMPACTED, CompactionState, DEFERRED, DEFERRED_GENERATION, DEFERRED_TOKENS, PRUNED,
+    SEALED_GENERATION, WARNED, is_undoable, pruned_by_head, pruned_outputs,
 };
 pub(crate) use head_after_events::{
     CHECKPOINT, OF, RENAMED, context_title, head_after_events, predecessor,

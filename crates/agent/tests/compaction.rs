@@ -5,6 +5,7 @@ mod budget;
 mod continued;
 mod conversation;
 mod counted;
+mod deferred;
 mod endless;
 mod explained;
 mod full_log;

@@ -9,7 +9,15 @@ use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 /// The event of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
-/// The field in that event with the generation of the sealed log.
+/// The event of a compaction that was not made, because it would have gained too little.
+pub(crate) const DEFERRED: &str = "compaction_deferred";
+
+/// The field in that event with the tokens of the request.
+pub(crate) const DEFERRED_TOKENS: &str = "tokens";
+/// The field in that event with the generation of its log: behind a compaction it is not valid any more.
+pub(crate) const DEFERRED_GENERATION: &str = "gen";
+
+/// The field in the event of a compaction with the generation of the sealed log.
 pub(crate) const SEALED_GENERATION: &str = "sealedGen";
 
 /// Whether an event belongs to a compaction that can be undone if its sealed log exists.
@@ -33,6 +41,8 @@ pub(crate) struct CompactionState {
     pub(crate) cool_until: Option<Timestamp>,
     /// Whether a person has undone a compaction: then the trigger is the window, until it overflows.
     pub(crate) is_raised: bool,
+    /// The tokens of a request for which a compaction would have gained too little.
+    pub(crate) deferred_at: Option<u64>,
     /// The settings for which the warning that the floor fills the budget was logged.
     pub(crate) warned_settings: Option<String>,
 }
@@ -48,6 +58,7 @@ impl CompactionState {
             failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
             cool_until: field("coolUntil").and_then(Timestamp::from_json),
             is_raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
+            deferred_at: deferred_at(view),
             warned_settings: warned_by_event(view)
                 .or_else(|| field(WARNED)?.as_str())
                 .map(str::to_owned),
@@ -78,6 +89,18 @@ pub(crate) fn pruned_outputs(view: &View) -> PrunedOutputs {
         }
     }
     pruned
+}
+
+/// Returns the tokens of the request whose compaction was deferred last, if there was no compaction since.
+fn deferred_at(view: &View) -> Option<u64> {
+    let number = |event: &ContextEvent, key| event.data.get(key).and_then(Json::as_u64);
+    let last = view.lines.iter().rev().find_map(|line| match &line.body {
+        ContextBody::Event(event) if [COMPACTED, DEFERRED].contains(&&*event.event) => Some(event),
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
+    });
+    let last = last.filter(|event| event.event == DEFERRED)?;
+    let is_of_this_log = number(last, DEFERRED_GENERATION) == Some(view.position.generation.get());
+    number(last, DEFERRED_TOKENS).filter(|_| is_of_this_log)
 }
 
 /// Returns the settings of the warning, if it came with a compaction since the head was written.

@@ -6,7 +6,7 @@ use ship_context::compact::{
     CompactionMethod, Cut, Summary, extract, split_off_summary, summary_message, transcript_entry,
 };
 use ship_message::UiMessage;
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 use ship_store::{LogPiece, Rotation, SealedName, Seq, View};
 
 use super::agent_compact::Compaction;
@@ -16,12 +16,13 @@ use super::plan::{CompactionPlan, CompactionStep, half_of};
 use super::summarise::{SummaryResult, SummarySource, summarise};
 use super::{meta_file, purge_originals};
 use crate::chat::{
-    COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, head_after_events,
+    COMPACTED, DEFERRED, DEFERRED_GENERATION, DEFERRED_TOKENS, PRUNED, SEALED_GENERATION, WARNED,
+    carry_last_operation, head_after_events,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::notice;
-use crate::request::PreparedRequest;
+use crate::request::{PreparedRequest, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl CompactionPlan {
@@ -35,8 +36,17 @@ impl CompactionPlan {
     ) -> Result<CompactionOutcome, RunError> {
         let before = self.load.total();
         let is_full = work.log_is_full().await;
-        let cut = match self.method(&work.locked.engine.rules, is_full, why) {
+        if !is_full && self.is_deferred(why) {
+            return Ok(CompactionOutcome::Enough(before));
+        }
+        let step = self.method(&work.locked.engine.rules, is_full, why);
+        let is_worthwhile = is_full || self.is_worthwhile(&step, why);
+        let cut = match step {
             CompactionStep::Nothing => return Ok(CompactionOutcome::Enough(before)),
+            _ if !is_worthwhile => {
+                self.defer(work, before).await;
+                return Ok(CompactionOutcome::Enough(before));
+            }
             CompactionStep::Prune => return self.prune(work, before).await,
             CompactionStep::Summarise(cut) => cut,
         };
@@ -66,6 +76,20 @@ impl CompactionPlan {
         let summed = summarise(work, &self.goal, &self.state, older).await;
         let is_asked = matches!(why, CompactionReason::Person { .. });
         self.rotate(work, cut, summed, before, is_asked).await
+    }
+
+    /// Remembers that a compaction would gain too little, so that it is not tried again for every message. A log
+    /// without events has no place for that, and then only the gain decides.
+    async fn defer(&self, work: &ActiveRun, before: u64) {
+        if !work.locked.chat.log().features().holds_events {
+            return;
+        }
+        let generation = self.view.position.generation.get();
+        let data = Object::from([(DEFERRED_TOKENS, before), (DEFERRED_GENERATION, generation)]);
+        let event = work.locked.engine.new_event(DEFERRED, data);
+        if let Err(error) = work.append(vec![event.into()]).await {
+            log_not_recorded(work, &error);
+        }
     }
 
     /// Leaves old outputs out. The log only gets an event: nothing is sealed.

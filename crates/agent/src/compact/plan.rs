@@ -298,6 +298,37 @@ impl CompactionPlan {
         is_enough && (cut.older.iter().any(is_new) || is_large)
     }
 
+    /// Whether a step is worth that the provider must read everything again: without need, it must gain a tenth.
+    pub(super) fn is_worthwhile(&self, step: &CompactionStep, why: &CompactionReason) -> bool {
+        !self.is_optional(why) || self.gained_by(step) * 10 >= self.load.total()
+    }
+
+    /// Whether a compaction was not worthwhile before, and less than a tenth was added since.
+    pub(super) fn is_deferred(&self, why: &CompactionReason) -> bool {
+        let waits = |tokens| self.load.total() * 10 < tokens * 11;
+        self.is_optional(why) && self.state.deferred_at.is_some_and(waits)
+    }
+
+    /// Whether only the trigger asks for room, and the model takes the request as it is.
+    fn is_optional(&self, why: &CompactionReason) -> bool {
+        let fits = |largest| self.load.total() <= largest;
+        *why == CompactionReason::Trigger && self.goal.largest_request.is_none_or(fits)
+    }
+
+    /// Returns the tokens that a step saves, if a summary takes all of its room.
+    fn gained_by(&self, step: &CompactionStep) -> u64 {
+        let after = match step {
+            CompactionStep::Nothing => return 0,
+            CompactionStep::Prune => self.after_pruning(),
+            CompactionStep::Summarise(cut) => {
+                let older = self.tokens_of(&cut.older);
+                let summary = self.goal.summary_room().min(half_of(older));
+                self.after_pruning() - older + summary
+            }
+        };
+        self.load.total().saturating_sub(after)
+    }
+
     pub(super) fn tokens_of(&self, messages: &[usize]) -> u64 {
         messages.iter().map(|at| self.weights[*at]).sum()
     }
@@ -399,6 +430,35 @@ mod tests {
         };
         assert_eq!(kept(&with_summary(150), &CompactionReason::Trigger), Err("nothing"));
         assert_eq!(kept(&with_summary(400), &CompactionReason::Trigger), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn a_compaction_by_the_trigger_alone_must_gain_a_tenth() {
+        // 1,300 tokens, of which the summary takes half of what is older.
+        let gains = |older: u64| {
+            let plan = plan(&[older, 1_200 - older]);
+            let cut = Cut { older: vec![0], kept: vec![1], is_smaller: false };
+            plan.is_worthwhile(&CompactionStep::Summarise(cut), &CompactionReason::Trigger)
+        };
+        assert!(!gains(220) && gains(300), "a half, and sixteen tokens for the message");
+        let mut small = plan(&[1_200]);
+        let nothing = &CompactionStep::Nothing;
+        assert!(!small.is_worthwhile(nothing, &CompactionReason::Trigger));
+        assert!(small.is_worthwhile(nothing, &PERSON), "a person asks for it");
+        assert!(small.is_worthwhile(nothing, &CompactionReason::Overflow { limit: None }));
+        small.goal.largest_request = Some(1_299);
+        assert!(small.is_worthwhile(nothing, &CompactionReason::Trigger), "the model wants it");
+    }
+
+    #[test]
+    fn a_deferred_compaction_waits_until_a_tenth_was_added() {
+        let is_deferred = |tokens: u64| {
+            let mut plan = plan(&[tokens - 100]);
+            plan.state.deferred_at = Some(2_000);
+            plan.is_deferred(&CompactionReason::Trigger)
+        };
+        assert!(is_deferred(2_199) && !is_deferred(2_200));
+        assert!(!plan(&[2_000]).is_deferred(&CompactionReason::Trigger));
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl World {
     /// The same chat and provider, with an `Agent.md`.
     pub(crate) fn with_role(self, window: Option<u64>, role: String) -> Self {
         let project = Arc::new(FixedProject { role: Some(role), ..FixedProject::default() });
-        self.again(window, Rules::default(), |builder| builder.project_source(project))
+        let rules = self.setup.rules.clone();
+        self.again(window, rules, |builder| builder.project_source(project))
     }
 
     fn again(

@@ -30,6 +30,8 @@ pub struct CompactionGoal {
     pub trigger: u64,
     /// The size that a compacted request does not exceed.
     pub target: u64,
+    /// The size of the largest request that the model takes with room for an answer, if it is known.
+    pub largest_request: Option<u64>,
     /// The size of a request for a summary, with the summary.
     pub reading: u64,
     /// Whether the floor alone fills the budget, which then applies to the other messages alone.
@@ -81,7 +83,7 @@ impl CompactionGoal {
             .max(floor);
         let target = floor + (trigger - floor) / 2;
         let reading = budget.window.unwrap_or(trigger.max(READING_TOKENS_MIN));
-        Ok(Self { floor, trigger, target, reading, floor_fills_budget })
+        Ok(Self { floor, trigger, target, largest_request, reading, floor_fills_budget })
     }
 
     /// Returns the room for everything above the floor after a compaction.
