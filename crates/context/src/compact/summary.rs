@@ -176,6 +176,13 @@ mod tests {
     }
 
     #[test]
+    fn the_model_is_told_the_headings_that_its_text_is_checked_for() {
+        let told = summary_instructions(None, 1_000);
+        assert!(HEADINGS.iter().all(|heading| told.contains(&format!("## {heading}\n"))), "{told}");
+        assert!(told.contains("which stay English"), "a translated heading would be missing");
+    }
+
+    #[test]
     fn an_instruction_quotes_where_the_older_part_ends() {
         let said = |role, text: &str| UiMessage::new("m", role, vec![UiPart::text(text)]);
         let older = [
