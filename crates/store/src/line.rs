@@ -153,6 +153,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
         Some(Json::Object(blobs)) => Some(blobs),
         Some(_) => return None,
     };
+    if kind == LineKind::Event && body.str("event") == Some(HEAD) && !head_leaves_room(&body) {
+        return None;
+    }
     // The lines of a view are kept for long, and half of their fields are gone now.
     body.shrink_to_fit();
     Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
@@ -249,6 +252,18 @@ fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 fn line_number(json: &Json) -> Option<u64> {
     json.as_u64().filter(|number| leaves_room(*number))
+}
+
+/// The numbers in the data of a head that a writer counts on from.
+const HEAD_NUMBERS: [&str; 4] = ["gen", "inbox", "archives", "archivedTo"];
+
+/// Whether numbers can be given after those in a head.
+fn head_leaves_room(body: &Object) -> bool {
+    let Some(data) = body.get("data") else { return true };
+    let published = data.get("published").and_then(|record| record.get("last"));
+    let numbers = HEAD_NUMBERS.into_iter().map(|name| data.get(name)).chain([published]);
+    let mut numbers = numbers.flatten().filter(|value| value.as_number().is_some());
+    numbers.all(|number| line_number(number).is_some())
 }
 
 /// Whether numbers can be given after this one. Only a forged line has one that leaves no room.

@@ -15,7 +15,7 @@ use super::log_reading::first_line;
 use super::prepared_line::{self, PrepareError};
 use super::recent_lines::{Recent, Start};
 use super::store_env::Env;
-use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
+use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode, leaves_room};
 use crate::scan::scan;
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerEntry, LedgerSeq,
@@ -296,18 +296,21 @@ impl Adding<'_, '_> {
         if fold.sealed.is_some() {
             return Ok(());
         }
-        let oldest = self.env.options.now().millis() - KEYS_KEPT_MS;
-        let (mut number, mut sealed_at) = (fold.archives, fold.began);
+        let now = self.env.options.now();
+        let oldest = now.millis() - KEYS_KEPT_MS;
+        let mut sealed_at = fold.began.unwrap_or(now);
+        let mut numbers = archive_numbers(self.env, self.folder)?;
+        numbers.retain(|number| *number <= fold.archives);
         let mut sealed = Vec::new();
         let mut old_in_a_row = 0;
-        while let Some(at) = sealed_at.filter(|_| number > 0 && old_in_a_row < SEALED_KEPT_MIN) {
-            old_in_a_row = if at.millis() < oldest { old_in_a_row + 1 } else { 0 };
-            sealed.extend(Keys::load(self.env, self.folder, number, at)?);
+        while let Some(number) = numbers.pop_if(|_| old_in_a_row < SEALED_KEPT_MIN) {
+            old_in_a_row = if sealed_at.millis() < oldest { old_in_a_row + 1 } else { 0 };
+            sealed.extend(Keys::load(self.env, self.folder, number, sealed_at)?);
             // The head of a ledger has the time at which the ledger before it was sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
             // Behind an unreadable head, the time of the newer ledger is kept, so that the search goes on.
-            sealed_at = head.and_then(|line| Timestamp::parse(line.body.str("ts")?)).or(Some(at));
-            number -= 1;
+            let before = head.and_then(|line| Timestamp::parse(line.body.str("ts")?));
+            sealed_at = before.unwrap_or(sealed_at);
         }
         if let Some(fold) = self.writing.fold_mut() {
             fold.sealed = Some(sealed);
@@ -389,7 +392,7 @@ impl Adding<'_, '_> {
     /// Returns the number of the newest sealed ledger, and the last number that the sealed ones have given.
     fn end_of_archives(&self) -> Result<(u64, u64), StorageError> {
         let (archives, mut end) = (newest_archive(self.env, self.folder)?, 0);
-        for number in 1..=archives {
+        for number in archive_numbers(self.env, self.folder)? {
             let last = last_given_number(self.env, &ledger_path(self.folder, number))?;
             end = end.max(last.unwrap_or(0));
         }
@@ -420,7 +423,9 @@ impl Adding<'_, '_> {
     }
 
     /// Returns the first number, from `number` on, under which the ledger can be sealed.
-    fn free_number(&self, mut number: u64) -> Result<u64, StorageError> {
+    fn free_number(&self, first: u64) -> Result<u64, StorageError> {
+        // Above a forged number there may be no room, and then the lowest free one is taken.
+        let mut number = if leaves_room(first) { first } else { 1 };
         while self.writing.is_taken(&ledger_path(self.folder, number))? {
             number += 1;
         }
@@ -499,40 +504,72 @@ pub(crate) fn lost_text() -> String {
     "it is missing, though the chat has sealed ledgers or has promoted entries of it".to_owned()
 }
 
-/// Returns the number of the newest sealed ledger in the folder.
-pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
-    let names = env.list(folder)?;
-    let number =
-        |name: &String| name.strip_prefix("archive-")?.strip_suffix(".jsonl")?.parse::<u64>().ok();
-    Ok(names.iter().filter_map(number).max().unwrap_or(0))
+/// Returns the numbers of the sealed ledgers in the folder, the oldest first. What a head says of them is never counted
+/// through: a forged one may name any number.
+fn archive_numbers(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
+    let number = |name: &String| {
+        let number = name.strip_prefix("archive-")?.strip_suffix(".jsonl")?.parse().ok()?;
+        let is_name = ledger_path(Path::new(""), number).as_os_str() == name.as_str();
+        (is_name && leaves_room(number)).then_some(number)
+    };
+    let mut numbers: Vec<u64> = env.list(folder)?.iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
-/// Returns the numbers of the sealed ledgers before the live one, the newest first: from its head or, if that is
-/// lost, from the folder. An interrupted sealing may have left one there that is the live ledger itself.
+/// Returns the number of the newest sealed ledger in the folder.
+pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
+    Ok(archive_numbers(env, folder)?.pop().unwrap_or(0))
+}
+
+/// Returns how many ledgers were sealed before the live one, by its head; `None` if that is lost.
+fn archives_in_head(env: &Env, folder: &Path) -> Result<Option<u64>, StorageError> {
+    let head = first_line(env, &live_path(folder))?.filter(|line| line.event() == Some("head"));
+    Ok(head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64()))
+}
+
+/// Returns the numbers of the sealed ledgers before the live one, the newest first: those in the folder up to the one
+/// that its head names. An interrupted sealing may have left one there that is the live ledger itself, so without a
+/// head the numbers of the lines decide.
 pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
-    let live = live_path(folder);
-    let head = first_line(env, &live)?.filter(|line| line.event() == Some("head"));
-    let archives = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
+    let archives = archives_in_head(env, folder)?;
+    let mut numbers = archive_numbers(env, folder)?;
+    numbers.reverse();
     if let Some(archives) = archives {
-        return Ok((1..=archives).rev().collect());
+        numbers.retain(|number| *number <= archives);
+        return Ok(numbers);
     }
-    let first = match env.read(&live)? {
-        Some((_, bytes)) => scan(&bytes, None).lines.first().map(|found| found.line.seq),
-        None => None,
-    };
+    let first = first_number(env, &live_path(folder))?;
     let mut sealed = Vec::new();
-    for number in (1..=newest_archive(env, folder)?).rev() {
-        let Some((_, bytes)) = env.read(&ledger_path(folder, number))? else {
-            // A missing one is listed too, because verification reports it by this list.
-            sealed.push(number);
-            continue;
-        };
-        let begins = scan(&bytes, None).lines.first().map(|found| found.line.seq);
+    for number in numbers {
+        let begins = first_number(env, &ledger_path(folder, number))?;
         if first.zip(begins).is_none_or(|(first, begins)| begins < first) {
             sealed.push(number);
         }
     }
     Ok(sealed)
+}
+
+/// Returns the number of the first line of a ledger that can be read.
+fn first_number(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
+    let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
+    Ok(scan(&bytes, None).lines.first().map(|found| found.line.seq))
+}
+
+/// Returns the numbers of missing sealed ledgers, the newest first. Of a gap in the numbers, which a forged head can
+/// make as wide as it likes, the newest are returned.
+pub(crate) fn missing_archives(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
+    const OF_ONE_GAP: usize = 100;
+    let mut numbers = archive_numbers(env, folder)?;
+    let archives = archives_in_head(env, folder)?.or(numbers.last().copied()).unwrap_or(0);
+    numbers.retain(|number| *number <= archives);
+    let mut missing = Vec::new();
+    let mut next = archives + 1;
+    for number in numbers.into_iter().rev().chain([0]) {
+        missing.extend((number + 1..next).rev().take(OF_ONE_GAP));
+        next = number;
+    }
+    Ok(missing)
 }
 
 /// Reports the entries that are missing before the ledger at `next`: entries that the ledger sealed before it has

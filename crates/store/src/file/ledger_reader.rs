@@ -51,21 +51,27 @@ impl LedgerReader<'_> {
         }
     }
 
-    /// Returns all files of the ledger, the newest first.
-    fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
+    /// Returns the sealed files of the ledger, the newest first. The folder is listed for them, so they are asked for
+    /// only where the live one does not suffice.
+    fn sealed_files(&self) -> Result<Vec<PathBuf>, StorageError> {
         let sealed = sealed_before(self.env, self.folder)?;
-        let sealed = sealed.into_iter().map(|number| ledger_path(self.folder, number));
-        Ok(std::iter::once(live_path(self.folder)).chain(sealed).collect())
+        Ok(sealed.into_iter().map(|number| ledger_path(self.folder, number)).collect())
+    }
+
+    fn has_head(&self, path: &Path) -> Result<bool, StorageError> {
+        Ok(first_line(self.env, path)?.is_some_and(|line| line.event() == Some("head")))
     }
 
     /// Folds the live ledger or, if its head is lost, the ledgers back to one with a head.
     pub(crate) fn fold(&self) -> Result<LedgerFold, StorageError> {
-        let mut files = Vec::new();
-        for path in self.files()? {
-            let head = first_line(self.env, &path)?;
-            files.push(path);
-            if head.is_some_and(|line| line.event() == Some("head")) {
-                break;
+        let mut files = vec![live_path(self.folder)];
+        if !self.has_head(&files[0])? {
+            for path in self.sealed_files()? {
+                let is_enough = self.has_head(&path)?;
+                files.push(path);
+                if is_enough {
+                    break;
+                }
             }
         }
         let mut fold = LedgerFold::default();
@@ -83,20 +89,32 @@ impl LedgerReader<'_> {
         before: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Vec<LedgerLine>, StorageError> {
-        let mut newest_first = Vec::new();
-        for path in self.files()? {
-            if newest_first.len() >= limit {
-                break;
+        let mut newest_first = self.last_before(&live_path(self.folder), before, limit)?;
+        if newest_first.len() < limit {
+            for path in self.sealed_files()? {
+                let left = limit - newest_first.len();
+                newest_first.extend(self.last_before(&path, before, left)?);
+                if newest_first.len() == limit {
+                    break;
+                }
             }
-            let is_wanted = |line: &RawLine| before.is_none_or(|seq| line.seq < seq.get());
-            let left = limit - newest_first.len();
-            let enough =
-                |lines: &[RawLine]| lines.iter().filter(|line| is_wanted(line)).count() >= left;
-            let lines = self.last_lines(&path, enough)?.into_iter().rev();
-            newest_first.extend(lines.filter(is_wanted).take(left));
         }
         newest_first.reverse();
         self.resolve(newest_first)
+    }
+
+    /// Returns the last lines of one file before `before`, the newest first.
+    fn last_before(
+        &self,
+        path: &Path,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Vec<RawLine>, StorageError> {
+        let is_wanted = |line: &RawLine| before.is_none_or(|seq| line.seq < seq.get());
+        let enough =
+            |lines: &[RawLine]| lines.iter().filter(|line| is_wanted(line)).count() >= limit;
+        let lines = self.last_lines(path, enough)?.into_iter().rev();
+        Ok(lines.filter(is_wanted).take(limit).collect())
     }
 
     /// Reads the lines after one with a known place. Returns `None` if anything there is unexpected; then the
@@ -136,7 +154,8 @@ impl LedgerReader<'_> {
         if let Some(found) = self.end_after(&live_path(self.folder), after, limit)? {
             return self.resolve(found);
         }
-        let mut files = self.files()?;
+        let mut files = vec![live_path(self.folder)];
+        files.extend(self.sealed_files()?);
         files.truncate(self.files_after(&files, after)?);
         let mut found: Vec<RawLine> = Vec::new();
         for path in files.into_iter().rev() {

@@ -3,6 +3,8 @@
 //! The last known state of the live ledger gives the place of the key at once, and only newer lines are read. In
 //! sealed ledgers the key files give it, regardless of their age: the caller limits how far back an entry can be.
 
+use std::path::Path;
+
 use super::ledger::{LedgerFold, live_path, sealed_before};
 use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
@@ -42,19 +44,23 @@ impl LedgerReader<'_> {
             return Ok(Some(seq));
         }
         let next = after.map_or(0, LedgerSeq::get).saturating_add(1);
-        let mut path = live_path(self.folder);
+        // A ledger that began before the next number holds everything after `after`.
+        let is_enough = |path: &Path| -> Result<bool, StorageError> {
+            Ok(first_line(self.env, path)?.is_some_and(|head| head.seq <= next))
+        };
+        if is_enough(&live_path(self.folder))? {
+            return Ok(None);
+        }
         for number in sealed_before(self.env, self.folder)? {
-            // A ledger that began before the next number holds everything after `after`.
-            if first_line(self.env, &path)?.is_some_and(|head| head.seq <= next) {
-                break;
-            }
-            path = ledger_path(self.folder, number);
             // The time of sealing matters only where old keys are forgotten.
             let keys = Keys::load(self.env, self.folder, number, Timestamp::from_millis(0))?;
             if let Some(keys) = keys
                 && let Some(seq) = keys.find(self.env, self.folder, key)?
             {
                 return Ok(Some(seq));
+            }
+            if is_enough(&ledger_path(self.folder, number))? {
+                break;
             }
         }
         Ok(None)

@@ -92,17 +92,10 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
     }
     // A context that cannot be read is already reported above.
     found.extend(chat.compare_cursor().unwrap_or_default());
-    for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
+    for number in ledger::missing_archives(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
-        if chat.env.stat(&path)?.is_none() {
-            let remedy = "restore it from a copy";
-            found.push(new_problem(
-                &path,
-                StorageProblemKind::Missing,
-                "a sealed ledger is missing",
-                remedy,
-            ));
-        }
+        let (message, remedy) = ("a sealed ledger is missing", "restore it from a copy");
+        found.push(new_problem(&path, StorageProblemKind::Missing, message, remedy));
     }
     for name in chat.env.list(&chat.paths.conversations)? {
         if name.ends_with(".jsonl") {

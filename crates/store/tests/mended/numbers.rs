@@ -71,3 +71,73 @@ fn a_log_whose_numbers_have_come_to_an_end_refuses_the_next_line() {
         assert_eq!(ids(&*opened(&disk).await).await, ["m1", "m2"]);
     });
 }
+
+/// Sets a field in the head of a log, with a valid checksum.
+fn forge_head(disk: &MemoryDisk, path: &str, field: &'static str, number: f64) {
+    let content = bytes(disk, path);
+    let end = content.iter().position(|byte| *byte == b'\n').unwrap();
+    let Ok(Json::Object(mut head)) = Json::parse_bytes(&content[..end]) else { panic!("a head") };
+    head.remove("crc");
+    let Some(Json::Object(mut data)) = head.get("data").cloned() else { panic!("its data") };
+    data.set(field, number);
+    head.set("data", data);
+    let head = Json::from(head).to_string();
+    let head = head.strip_suffix('}').unwrap();
+    let line = format!("{head},\"crc\":\"{:08x}\"}}", crc32c::crc32c(head.as_bytes()));
+    put(disk, Path::new(path), &[line.as_bytes(), &content[end..]].concat());
+}
+
+#[test]
+fn a_head_with_a_number_that_leaves_no_room_is_damage_and_the_chat_goes_on() {
+    let fields = [(LIVE, "inbox"), (LIVE, "gen"), (LEDGER, "archives"), (LEDGER, "archivedTo")];
+    let numbers = [Seq::MAX.next().get() as f64, 1e300, -1.0];
+    for ((path, field), number) in fields.into_iter().flat_map(|it| numbers.map(|n| (it, n))) {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            with_one_line_each(&disk).await;
+            forge_head(&disk, path, field, number);
+            let chat = opened(&disk).await;
+            let problems = chat.verify().await.unwrap();
+            let damaged: Vec<_> = problems.iter().map(|it| (&*it.file, it.kind)).collect();
+            assert_eq!(damaged, [(path, StorageProblemKind::Damage)], "{field} {number}");
+
+            chat.ledger().accept(entry("k2", "x")).await.unwrap();
+            let lane = chat.lane("test").await.unwrap();
+            chat.repair().await.unwrap();
+            let end = chat.log().view().await.unwrap().unwrap().position;
+            lane.append(vec![message("m2", "x").into()], end).await.unwrap();
+            assert_eq!(ids(&*opened(&disk).await).await, ["m1", "m2"]);
+            assert_eq!(ledger_keys(&*opened(&disk).await).await, ["k1", "k2"]);
+            assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
+        });
+    }
+}
+
+#[test]
+fn sealed_ledgers_that_only_a_head_or_a_name_tells_of_cost_nothing() {
+    for archives in [1_000_000_000_000, Seq::MAX.get()] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            with_outbox(&disk, "x").await;
+            forge_head(&disk, LEDGER, "archives", archives as f64);
+            let planted = format!(".ship/chat/a/conversations/archive-{}.jsonl", u64::MAX);
+            put(&disk, Path::new(&planted), b"");
+            let chat = opened(&disk).await;
+            let missing = chat.verify().await.unwrap();
+            assert!((50..150).contains(&missing.len()), "{} are named", missing.len());
+            let keys = ledger_keys(&*chat).await;
+            assert_eq!((keys.len(), &*keys[0]), (142, "first"));
+            assert!(!chat.ledger().accept(entry("first", "x")).await.unwrap().new);
+            assert!(chat.ledger().entry_of("nothing", None).await.unwrap().is_none());
+            // It is sealed twice more.
+            fill(&*chat, "l").await;
+            fill(&*chat, "m").await;
+            assert_eq!(ledger_keys(&*opened(&disk).await).await.len(), 422);
+            assert!(!opened(&disk).await.ledger().accept(entry("first", "x")).await.unwrap().new);
+            // Without its head, the ledger goes on above what is in the folder.
+            forge_head(&disk, LEDGER, "archives", 1e300);
+            opened(&disk).await.ledger().accept(entry("last but one", "x")).await.unwrap();
+            assert_eq!(ledger_keys(&*opened(&disk).await).await.len(), 423);
+        });
+    }
+}
