@@ -14,7 +14,8 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
 use ship_store::{
-    Chat, LedgerBody, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq, View,
+    Chat, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq,
+    View,
 };
 
 use crate::arguments::DEFAULT_CHAT;
@@ -282,19 +283,75 @@ fn state_words(state: ToolState) -> &'static str {
 }
 
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
-    /// The number of lines that are in memory at once.
-    const PAGE: usize = 500;
+    visit_last_entries(chat, last, |seq, entry| print_entry(session, seq, entry)).await
+}
+
+/// Calls `visit` with the last entries of the ledger, in order.
+async fn visit_last_entries(
+    chat: &dyn Chat,
+    last: usize,
+    mut visit: impl FnMut(LedgerSeq, LedgerEntry) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let Some(newest) = chat.ledger().before(None, 1).await?.first().map(|line| line.seq) else {
         return Ok(());
     };
-    // Numbers are given one by one, so the last lines are those after a number.
-    let mut after = newest.get().saturating_sub(last as u64);
+    let (after, mut to_skip) = find_last_entries(chat, newest.get(), last).await?;
+    visit_entries(chat, after, u64::MAX, |seq, entry| match to_skip {
+        0 => visit(seq, entry),
+        _ => {
+            to_skip -= 1;
+            Ok(())
+        }
+    })
+    .await
+}
+
+/// Returns a number after which the last entries are, and how many others are before them. Heads, voids and deliveries
+/// have numbers too, so the numbers alone do not tell.
+async fn find_last_entries(
+    chat: &dyn Chat,
+    newest: u64,
+    last: usize,
+) -> Result<(u64, usize), Failure> {
+    let mut width = last as u64;
+    if newest <= width {
+        return Ok((0, 0));
+    }
+    let (mut after, mut found) = (newest, 0);
+    while found < last && after > 0 {
+        let end = after;
+        after = end.saturating_sub(width);
+        visit_entries(chat, after, end, |_, _| {
+            found += 1;
+            Ok(())
+        })
+        .await?;
+        // Doubled, because numbers can be far apart.
+        width = width.saturating_mul(2);
+    }
+    Ok((after, found.saturating_sub(last)))
+}
+
+/// Calls `visit` with each entry of the ledger after one number and up to another.
+async fn visit_entries(
+    chat: &dyn Chat,
+    mut after: u64,
+    end: u64,
+    mut visit: impl FnMut(LedgerSeq, LedgerEntry) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    /// The number of lines that are in memory at once.
+    const PAGE: usize = 500;
     loop {
         let page = chat.ledger().after(Some(LedgerSeq::new(after)), PAGE).await?;
         let is_end = page.len() < PAGE;
-        for line in page {
-            after = line.seq.get();
-            print_entry(session, line)?;
+        for LedgerLine { seq, body } in page {
+            if seq.get() > end {
+                return Ok(());
+            }
+            after = seq.get();
+            if let LedgerBody::Entry(entry) = body {
+                visit(seq, entry)?;
+            }
         }
         if is_end {
             return Ok(());
@@ -302,18 +359,17 @@ async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result
     }
 }
 
-fn print_entry(session: &Session, line: LedgerLine) -> Result<(), Failure> {
-    let LedgerBody::Entry(entry) = line.body else { return Ok(()) };
+fn print_entry(session: &Session, seq: LedgerSeq, entry: LedgerEntry) -> Result<(), Failure> {
     if session.json {
         let mut object = entry.entry;
-        object.set("seq", line.seq.get());
+        object.set("seq", seq.get());
         return output::print_json(&Json::Object(object));
     }
     let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
     let text = output::escape_unprintable(entry.entry.str("text").unwrap_or_default());
     // Further lines are indented, so that a text cannot pose as an entry.
     let text = text.replace('\n', &format!("\n{:17}", ""));
-    output::print_line(&format!("{:>5}  {} {text}", line.seq.get(), Style::of_stdout().bold(&role)))
+    output::print_line(&format!("{:>5}  {} {text}", seq.get(), Style::of_stdout().bold(&role)))
 }
 
 #[cfg(test)]
@@ -321,8 +377,8 @@ mod tests {
     use std::sync::Arc;
 
     use ship_store::{
-        Clock, ContextId, FileStore, Head, LogPiece, MessageId, NewMessage, Position, Rotation,
-        StoreOptions, Timestamp,
+        Clock, ContextId, Delivery, DeliveryState, FileStore, Head, LogPiece, MessageId,
+        NewMessage, Position, Rotation, StoreOptions, Timestamp,
     };
     use ship_testkit::chat::{Begun, entry, id, message, options};
     use ship_testkit::clock::ManualClock;
@@ -437,5 +493,37 @@ mod tests {
             shown.extend(history.message(nth).await.unwrap().map(|message| id(&message)));
         }
         assert_eq!(shown, ["soup", "soup!"]);
+    }
+
+    #[tokio::test]
+    async fn as_many_entries_of_the_ledger_as_asked_for_are_printed_whatever_is_between_them() {
+        let begun = Begun::new(&FileStore::in_memory(options()), "terminal:main").await;
+        for nth in 0..30 {
+            let accepted = begun.chat.ledger().accept(entry(&format!("k{nth}"), "x")).await;
+            // One entry has a long row of deliveries behind it.
+            let rows = if nth == 20 { 60 } else { nth % 3 };
+            let planned = (0..rows).map(|id| Delivery {
+                entry: accepted.as_ref().unwrap().seq,
+                id: id.to_string(),
+                ts: Timestamp::from_millis(0),
+                state: DeliveryState::Planned,
+                data: Object::new(),
+            });
+            let planned: Vec<Delivery> = planned.collect();
+            if !planned.is_empty() {
+                begun.lane.deliver(planned).await.unwrap();
+            }
+        }
+        for last in 0..40 {
+            let mut keys = Vec::new();
+            let visit = |_, entry: LedgerEntry| {
+                keys.push(entry.key);
+                Ok(())
+            };
+            visit_last_entries(&*begun.chat, last, visit).await.unwrap();
+            let expected: Vec<String> =
+                (30usize.saturating_sub(last)..30).map(|nth| format!("k{nth}")).collect();
+            assert_eq!(keys, expected, "the last {last}");
+        }
     }
 }
