@@ -143,10 +143,15 @@ fn open_staging(folder: &Path) -> io::Result<(PathBuf, File)> {
 
 /// Creates a folder and its parents, and syncs each name.
 fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
     let above = folder_of(folder);
+    if folder.is_dir() {
+        // The process that made it may have died before it synced the name.
+        return match sync_folder(above) {
+            // We make no folders where we may not read, so this one is not ours.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            synced => synced,
+        };
+    }
     if above == folder {
         return Err(io::ErrorKind::NotFound.into());
     }

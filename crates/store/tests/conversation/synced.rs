@@ -32,6 +32,10 @@ fn do_things_in_the_folder_that_the_environment_names() {
     say("torn");
     assert!(load(&path).repair().is_some());
     say("repaired");
+    let there = Path::new(&folder).join("above/there");
+    std::fs::create_dir_all(&there).unwrap();
+    drop(Conversation::create(there.join("task.jsonl"), Ticking::default()).unwrap());
+    say("created in a folder that was there");
 }
 
 fn say(word: &str) {
@@ -78,7 +82,8 @@ fn every_promise_is_synced_before_it_is_given() {
     let Some(calls) = calls_before_each_word() else {
         return eprintln!("nothing is shown, because strace is missing or may not trace");
     };
-    let [created, appended, activated, forked, loaded, _torn, repaired, _end] = &calls[..] else {
+    let [created, appended, activated, forked, loaded, _torn, repaired, found, _end] = &calls[..]
+    else {
         panic!("{calls:#?}");
     };
     // The bytes, the name of the file, and the name of the folder that was made for it.
@@ -94,4 +99,6 @@ fn every_promise_is_synced_before_it_is_given() {
     // A tail is safe elsewhere before it is cut off here.
     let aside = "task.jsonl.quarantine>";
     assert_in_order(repaired, &[aside, "fdatasync(", "/chats>", "ftruncate(", "fdatasync("]);
+    // The process that made the folder may have died before it synced the name.
+    assert_in_order(found, &["/above>", "link", "/there>"]);
 }
