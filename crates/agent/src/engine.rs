@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use ship_context::KnownTools;
 use ship_message::json::{Json, Object};
-use ship_provider::Provider;
+use ship_provider::{HostForm, Provider, ToolSpec};
 use ship_store::{ChatKey, Clock, ContextEvent, StorageProblem, Store};
 use tokio::sync::Mutex;
 
@@ -87,6 +87,14 @@ impl KnownTools for Engine {
 }
 
 impl Engine {
+    /// Returns the tools that the model is offered: none, if its host takes none.
+    pub(crate) fn offered_tools(&self) -> Vec<ToolSpec> {
+        match self.provider.forms().has(HostForm::NoTools) {
+            true => Vec::new(),
+            false => self.tools.values().map(|tool| tool.spec().clone()).collect(),
+        }
+    }
+
     /// Makes an event about no message and no ledger entry.
     pub(crate) fn new_event(&self, event: &str, data: Object) -> ContextEvent {
         ContextEvent {

@@ -16,6 +16,7 @@ use crate::harness::{KeptLog, chat};
 
 mod learned;
 mod long_talk;
+mod odd_forms;
 
 const FORMATS: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_provider::wire::{Format, Parameters};
-use ship_provider::{CompileTarget, Request, SendFiles, ToolSpec, compile, read_answer};
+use ship_provider::{CompileTarget, HostForms, Request, SendFiles, ToolSpec, compile, read_answer};
 
 use crate::processor::best_time_of;
 use crate::report::{Report, Want};
@@ -59,7 +59,13 @@ fn compiled(messages: usize, format: Format) -> (f64, usize) {
         cache_marks: true,
         ..Parameters::new(MODEL)
     };
-    let target = CompileTarget { format, provider, files: SendFiles::Yes, parameters };
+    let target = CompileTarget {
+        format,
+        provider,
+        files: SendFiles::Yes,
+        forms: HostForms::default(),
+        parameters,
+    };
     let bytes = compile(&request, &target).map_or(0, |body| body.len());
     assert!(bytes > messages * 2_000, "nothing of a window is left out");
     let time = best_time_of(|| {

@@ -84,6 +84,8 @@ settings! {
         "llm.maxTokens" max_tokens: u64 = 8192, 1..=1_000_000_000;
         /// How freely the model chooses its words. Unset: as the provider likes.
         "llm.temperature" temperature: Option<f64> = None, 0..=2;
+        /// Whether the model is offered tools. Unset: unless its host refuses them. Without tools, earlier calls are told as text.
+        "llm.tools" tools: Option<bool> = None;
         /// Milliseconds to reach the provider.
         "llm.connectMs" connect_ms: u64 = 10_000, 1..=WEEK_MS;
         /// Milliseconds until an answer begins.

@@ -10,7 +10,10 @@
 //!    an object for its input ([`exchanges`]);
 //! 3. empty parts are removed, reasoning stays only where its own model reads it again ([`parts`]), and files
 //!    stay only where they are taken ([`files`]);
-//! 4. the person speaks first and last, and no side speaks twice in a row ([`alternation`]).
+//! 4. the person speaks first and last, and no side speaks twice in a row ([`alternation`]);
+//! 5. for OpenAI's format, texts side by side become one, because many hosts take a list only for files.
+//!
+//! A host may want more: no tools, so that calls and results are told as text ([`told_calls`]), or other ids.
 //!
 //! Wherever possible, a rule depends only on the messages before it and never on those after it. So each
 //! request begins with the bytes of the one before it, and the provider's cache is hit. Each exception is
@@ -21,6 +24,7 @@ mod exchanges;
 mod files;
 mod names;
 mod parts;
+mod told_calls;
 mod unreadable_notes;
 
 use std::collections::HashSet;
@@ -33,7 +37,7 @@ use ship_message::{
 pub use names::ToolNames;
 
 use crate::wire::{self, Files, Format, Parameters, WireError};
-use crate::{Request, ToolSpec};
+use crate::{HostForm, HostForms, Request, ToolSpec};
 
 /// Says what happens to images and other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct CompileTarget<'a> {
     pub provider: &'a str,
     /// Whether files are sent.
     pub files: SendFiles,
+    /// The forms that the host wants.
+    pub forms: HostForms,
     /// The model and the parameters of its answer.
     pub parameters: Parameters<'a>,
 }
@@ -67,8 +73,11 @@ pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<Stri
     let mut messages = system_messages(request.system, target.format);
     messages.extend(sendable_messages(&view, target, &names));
     let mut seen = HashSet::new();
-    let tools: Vec<ToolSpec> = request
-        .tools
+    let offered = match target.forms.has(HostForm::NoTools) {
+        true => &[],
+        false => request.tools,
+    };
+    let tools: Vec<ToolSpec> = offered
         .iter()
         .map(|tool| names.sendable_tool(tool))
         .filter(|tool| seen.insert(tool.name.clone()))
@@ -94,9 +103,15 @@ fn sendable_messages<'a>(
     names: &ToolNames,
 ) -> Vec<ModelMessage<'a>> {
     let converted = convert_view(view);
-    let exchanges = exchanges::group_exchanges(converted, target, names);
-    let mut messages = alternation::alternate(exchanges);
+    let mut exchanges = exchanges::group_exchanges(converted, target, names);
+    if target.forms.has(HostForm::NoTools) {
+        exchanges = told_calls::tell_calls(exchanges);
+    }
+    let mut messages = alternation::alternate(exchanges, target.forms);
     files::replace_files(&mut messages, target);
+    if target.format == Format::OpenAi {
+        messages.iter_mut().for_each(parts::join_texts);
+    }
     messages
 }
 

@@ -39,7 +39,7 @@ pub use settings::{ApiKey, HttpSettings};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use ship_message::Chunk;
@@ -54,8 +54,8 @@ use self::retry::{Attempts, Hints, RetryDecision};
 use self::stream_reader::AnswerReceiver;
 use crate::wire::{Format, MaxTokensField};
 use crate::{
-    AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Recipe, Request, ResentSink,
-    SendFiles, ToolNames,
+    AnswerEnd, AnswerFuture, ChunkSink, HostForm, HostForms, Provider, ProviderError, Recipe,
+    Request, ResentSink, SendFiles, ToolNames,
 };
 
 /// The wait above which the person is told.
@@ -73,8 +73,8 @@ pub struct HttpProvider {
     /// The address of the API without anything secret.
     address: String,
     pace: Arc<dyn Pace>,
-    /// Whether the model wants `max_completion_tokens`, or has refused `max_tokens`.
-    wants_max_completion_tokens: AtomicBool,
+    /// The forms that the host wants, as bits.
+    forms: AtomicU8,
 }
 
 impl HttpProvider {
@@ -102,8 +102,15 @@ impl HttpProvider {
         let host = connection.host();
         let pace = Arc::new(SystemPace::new());
         // OpenAI itself takes the new name for all its models; most other hosts know only the old one.
-        let wants_max_completion_tokens = AtomicBool::new(host == "api.openai.com");
-        Ok(Self { api, settings, connection, host, address, pace, wants_max_completion_tokens })
+        let mut forms = HostForms::default();
+        if host == "api.openai.com" {
+            forms = forms.with(HostForm::MaxCompletionTokens);
+        }
+        if settings.tools == Some(false) {
+            forms = forms.with(HostForm::NoTools);
+        }
+        let forms = AtomicU8::new(forms.bits());
+        Ok(Self { api, settings, connection, host, address, pace, forms })
     }
 
     /// Replaces the source of time and randomness, for tests.
@@ -143,6 +150,7 @@ impl HttpProvider {
             Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
         let mut has_given = false;
         let mut body = Cow::Borrowed(body);
+        let proven = self.forms();
         loop {
             let mut given = |chunk| {
                 has_given = true;
@@ -157,11 +165,22 @@ impl HttpProvider {
                 return Err(ProviderError::Cut { provider, reason: failure.reason });
             }
             match failure.retry {
-                RetryAdvice::No => return Err(failure.into_error(attempts.failures + 1)),
-                RetryAdvice::MaxCompletionTokens => {
-                    self.wants_max_completion_tokens.store(true, Ordering::Relaxed);
-                    let Some(other) = recompile(&body)? else { return Err(failure.error) };
-                    body = Cow::Owned(other);
+                RetryAdvice::No => {
+                    // A form that did not help is not what the host wants.
+                    self.set_forms(proven);
+                    return Err(failure.into_error(attempts.failures + 1));
+                }
+                RetryAdvice::Form(form) => {
+                    let forms = self.forms();
+                    let may_help = !forms.has(form) && self.may_adopt(form);
+                    self.set_forms(forms.with(form));
+                    match if may_help { recompile(&body)? } else { None } {
+                        Some(other) => body = Cow::Owned(other),
+                        None => {
+                            self.set_forms(proven);
+                            return Err(failure.error);
+                        }
+                    }
                 }
                 RetryAdvice::After(retry_after) => {
                     self.wait(&mut attempts, retry_after, failure, sink).await?
@@ -232,6 +251,15 @@ impl HttpProvider {
         }
     }
 
+    fn set_forms(&self, forms: HostForms) {
+        self.forms.store(forms.bits(), Ordering::Relaxed);
+    }
+
+    /// Whether the settings leave a form to the host.
+    fn may_adopt(&self, form: HostForm) -> bool {
+        form != HostForm::NoTools || self.settings.tools != Some(true)
+    }
+
     fn origin(&self) -> Origin {
         let provider = self.api.name();
         Origin { provider, model: self.settings.model.clone(), serial: self.pace.random() }
@@ -264,16 +292,29 @@ impl Provider for HttpProvider {
         self.settings.window
     }
 
+    fn forms(&self) -> HostForms {
+        HostForms::from_bits(self.forms.load(Ordering::Relaxed))
+    }
+
+    fn adopt_forms(&self, forms: HostForms) {
+        let wanted = match self.may_adopt(HostForm::NoTools) {
+            true => forms,
+            false => forms.without(HostForm::NoTools),
+        };
+        self.set_forms(self.forms().union(wanted));
+    }
+
     fn recipe(&self) -> Recipe {
         Recipe {
             format: Some(match self.api {
                 Api::OpenAi => Format::OpenAi,
                 Api::Anthropic => Format::Anthropic,
             }),
-            max_tokens_field: match self.wants_max_completion_tokens.load(Ordering::Relaxed) {
+            max_tokens_field: match self.forms().has(HostForm::MaxCompletionTokens) {
                 true => MaxTokensField::MaxCompletionTokens,
                 false => MaxTokensField::MaxTokens,
             },
+            forms: self.forms().without(HostForm::MaxCompletionTokens),
             temperature: self.settings.temperature,
             cache_marks: true,
             ..Recipe::plain(self.api.name(), &self.settings.model)

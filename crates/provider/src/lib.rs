@@ -36,6 +36,7 @@ pub mod wire;
 mod cached_sequence;
 mod compile;
 mod error;
+mod host_forms;
 mod http;
 mod model_windows;
 mod offline;
@@ -45,6 +46,7 @@ mod request;
 pub use cached_sequence::{CachedSequence, Section};
 pub use compile::{CompileTarget, SendFiles, ToolNames, compile};
 pub use error::{Deadline, ProviderError};
+pub use host_forms::{HostForm, HostForms};
 #[doc(hidden)]
 pub use http::read_answer;
 pub use http::{ApiKey, HttpProvider, HttpSettings, Pace, SystemPace};
@@ -89,6 +91,14 @@ pub trait Provider: Send + Sync {
     fn can_summarise(&self) -> bool {
         true
     }
+
+    /// Returns the forms that the host wants, as far as it has shown by refusing others.
+    fn forms(&self) -> HostForms {
+        HostForms::default()
+    }
+
+    /// Takes over the forms that the host has wanted from another process.
+    fn adopt_forms(&self, _forms: HostForms) {}
 
     /// Returns the recipe of the next body. A refusal may change it, so the caller asks for it before each request.
     fn recipe(&self) -> Recipe {

@@ -6,7 +6,7 @@
 use ship_message::json::{Json, Object};
 
 use crate::wire::{Format, MaxTokensField, Parameters};
-use crate::{CompileTarget, ProviderError, Request, SendFiles, compile};
+use crate::{CompileTarget, HostForm, HostForms, ProviderError, Request, SendFiles, compile};
 
 /// Everything that decides the bytes of a body besides the [`Request`].
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Recipe {
     pub files: SendFiles,
     /// The name of the field that limits the answer.
     pub max_tokens_field: MaxTokensField,
+    /// The forms that the host wants besides.
+    pub forms: HostForms,
     /// The randomness of the answer.
     pub temperature: Option<f64>,
     /// Whether the places are marked where a cache may end.
@@ -36,6 +38,7 @@ impl Recipe {
             model: model.to_owned(),
             files: SendFiles::Yes,
             max_tokens_field: MaxTokensField::MaxTokens,
+            forms: HostForms::default(),
             temperature: None,
             cache_marks: false,
         }
@@ -51,12 +54,14 @@ impl Recipe {
             format,
             provider: &self.provider,
             files: self.files,
+            forms: self.forms,
             parameters: Parameters {
                 model: &self.model,
                 max_tokens: Some(request.max_tokens),
                 max_tokens_field: self.max_tokens_field,
                 temperature: self.temperature,
                 stream: true,
+                stream_usage: !self.forms.has(HostForm::NoStreamOptions),
                 cache_marks: self.cache_marks,
             },
         };
@@ -77,6 +82,9 @@ impl Recipe {
             ("cacheMarks", self.cache_marks.into()),
         ]);
         object.set_or_remove("temperature", self.temperature.map(Json::from));
+        if self.forms != HostForms::default() {
+            object.set("forms", self.forms.names().map(Json::from).collect::<Vec<_>>());
+        }
         object
     }
 
@@ -92,6 +100,11 @@ impl Recipe {
             model: object.str("model")?.to_owned(),
             files: if is("files")? { SendFiles::Yes } else { SendFiles::No },
             max_tokens_field: MaxTokensField::named(object.str("maxTokensField")?)?,
+            forms: object
+                .get("forms")
+                .and_then(Json::as_array)
+                .map(|forms| HostForms::named(forms.iter().filter_map(Json::as_str)))
+                .unwrap_or_default(),
             temperature: object.get("temperature").and_then(Json::as_number),
             cache_marks: is("cacheMarks")?,
         })
@@ -111,6 +124,7 @@ mod tests {
             format: Some(Format::Anthropic),
             files: SendFiles::No,
             max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            forms: HostForms::default().with(HostForm::NoTools),
             temperature: Some(0.1 + 0.2),
             cache_marks: true,
             ..Recipe::plain("anthropic", "m")

@@ -53,6 +53,8 @@ pub struct Parameters<'a> {
     pub temperature: Option<f64>,
     /// Whether the answer is streamed.
     pub stream: bool,
+    /// Whether a streamed answer of OpenAI's is asked to end with its cost. Anthropic's always does.
+    pub stream_usage: bool,
     /// Whether the places are marked, for Anthropic, where the cache of a next request may begin. The marks in the
     /// `providerOptions` of messages are then left out, because only four are allowed.
     pub cache_marks: bool,
@@ -82,6 +84,7 @@ impl<'a> Parameters<'a> {
             max_tokens_field: MaxTokensField::MaxTokens,
             temperature: None,
             stream: false,
+            stream_usage: true,
             cache_marks: false,
         }
     }

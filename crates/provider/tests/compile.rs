@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_provider::wire::{Format, Parameters};
-use ship_provider::{CompileTarget, Request, SendFiles, ToolSpec, compile};
+use ship_provider::{CompileTarget, HostForm, HostForms, Request, SendFiles, ToolSpec, compile};
 use ship_testkit::histories::{Feature, History};
-use ship_testkit::llm::{Rules, judge_anthropic, judge_openai, signature};
+use ship_testkit::llm::{Oddity, Rules, judge_anthropic, judge_openai, signature};
 
 /// The histories to try. `./soak` tries many more, and others.
 fn histories(usual: u64) -> impl Iterator<Item = (u64, History)> {
@@ -48,7 +48,7 @@ fn target<'a>(format: Format, history: &History, files: SendFiles) -> CompileTar
         cache_marks: true,
         ..Parameters::new(model)
     };
-    CompileTarget { format, provider, files, parameters }
+    CompileTarget { format, provider, files, forms: HostForms::default(), parameters }
 }
 
 /// Compiles a history for both formats and has each judged; tells what was refused, and why.
@@ -155,6 +155,55 @@ fn no_history_makes_a_request_that_a_provider_refuses() {
             let messages: Vec<String> = history.messages.iter().map(|m| m.to_string()).collect();
             panic!("seed {seed}: {refused}\nof the history\n{}", messages.join("\n"));
         }
+    }
+}
+
+/// A host that refuses something, and the form in which it takes everything. Texts are never in lists.
+const ODD_HOSTS: [(Oddity, Option<HostForm>); 6] = [
+    (Oddity::NoUserAfterTool, Some(HostForm::AssistantAfterTool)),
+    (Oddity::StrictTemplate, Some(HostForm::AssistantAfterTool)),
+    (Oddity::NoTextLists, None),
+    (Oddity::NoStreamOptions, Some(HostForm::NoStreamOptions)),
+    (Oddity::NoTools, Some(HostForm::NoTools)),
+    (Oddity::NineCharIds, Some(HostForm::ShortCallIds)),
+];
+
+/// Each host judges one history in six; `./soak` has enough of them for thousands by each.
+#[test]
+fn no_history_makes_a_request_that_an_odd_host_refuses_in_its_form() {
+    let tools = tools();
+    for (seed, history) in histories(1_000) {
+        let nth = usize::try_from(seed % ODD_HOSTS.len() as u64).unwrap();
+        let (oddity, form) = ODD_HOSTS[nth];
+        let forms = form.into_iter().fold(HostForms::default(), HostForms::with);
+        let target = target(Format::OpenAi, &history, SendFiles::Yes);
+        let parameters =
+            Parameters { stream_usage: !forms.has(HostForm::NoStreamOptions), ..target.parameters };
+        let target = CompileTarget { forms, parameters, ..target };
+        let request =
+            Request { system: &[], view: &history.messages, tools: &tools, max_tokens: 1_000 };
+        let body = compile(&request, &target).unwrap();
+        let rules = Rules { oddities: vec![oddity], ..rules(&history) };
+        if let Err(refusal) = judge_openai(&body, &rules) {
+            panic!("seed {seed}, {oddity:?}: {refusal:?}\n{body}");
+        }
+        says_everything(&body, &history.messages).unwrap();
+    }
+}
+
+#[test]
+fn every_odd_host_refuses_some_histories_without_its_form() {
+    let tools = tools();
+    for (oddity, form) in ODD_HOSTS {
+        let is_refused = |(_, history): &(u64, History)| {
+            let request =
+                Request { system: &[], view: &history.messages, tools: &tools, max_tokens: 1_000 };
+            let target = target(Format::OpenAi, history, SendFiles::Yes);
+            let body = compile(&request, &target).unwrap();
+            judge_openai(&body, &Rules { oddities: vec![oddity], ..rules(history) }).is_err()
+        };
+        let seeds = (0..60).map(|seed| (seed, History::of_seed(seed, &signature)));
+        assert_eq!(seeds.filter(is_refused).count() > 0, form.is_some(), "{oddity:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::wire::{Format, Parameters};
-use ship_provider::{CompileTarget, Request, SendFiles, ToolSpec, compile};
+use ship_provider::{CompileTarget, HostForms, Request, SendFiles, ToolSpec, compile};
 use ship_testkit::llm::{Rules, judge_anthropic, judge_openai};
 
 /// Compiles for both formats, and has both judged by the strictest.
@@ -15,7 +15,13 @@ fn bodies(view: &[&str], tools: &[ToolSpec]) -> [String; 2] {
     [(Format::OpenAi, "openai"), (Format::Anthropic, "anthropic")].map(|(format, provider)| {
         let parameters =
             Parameters { max_tokens: Some(100), stream: true, ..Parameters::new("claude-test") };
-        let target = CompileTarget { format, provider, files: SendFiles::Yes, parameters };
+        let target = CompileTarget {
+            format,
+            provider,
+            files: SendFiles::Yes,
+            forms: HostForms::default(),
+            parameters,
+        };
         let body = compile(&request, &target).expect("it can be written");
         let judged = match format {
             Format::OpenAi => judge_openai(&body, &Rules::strict()),

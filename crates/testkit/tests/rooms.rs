@@ -36,7 +36,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "provider",
-        "http offline cached_sequence model_windows overflow recipe compile error wire request",
+        "http offline cached_sequence model_windows overflow recipe compile error wire host_forms request",
     ),
     (
         "record",

@@ -1,6 +1,7 @@
 //! What is known of the host that answers, kept for other processes by provider, address and model.
 
 use ship_message::json::{Json, Object};
+use ship_provider::HostForms;
 use ship_store::ChatKey;
 use tokio::sync::Mutex;
 
@@ -27,6 +28,8 @@ struct HostFacts {
     configured: Option<u64>,
     /// The rate of the host's tokens to ours, as the calibration stores it.
     rate: Option<Json>,
+    /// The forms that the host wants.
+    forms: HostForms,
     /// Whether a person was told that the window is unknown.
     told_window: bool,
 }
@@ -37,6 +40,7 @@ impl HostFacts {
         self.limits.write_to(&mut facts);
         facts.set_or_remove("configured", self.configured.map(Json::from));
         facts.set_or_remove("rate", self.rate.clone());
+        write_forms(self.forms, &mut facts);
         facts.set_or_remove("toldWindow", self.told_window.then(|| true.into()));
         facts
     }
@@ -46,6 +50,11 @@ impl HostFacts {
             limits: HostLimits::read_from(facts),
             configured: facts.get("configured").and_then(Json::as_u64),
             rate: facts.get("rate").cloned(),
+            forms: facts
+                .get("forms")
+                .and_then(Json::as_array)
+                .map(|forms| HostForms::named(forms.iter().filter_map(Json::as_str)))
+                .unwrap_or_default(),
             told_window: facts.get("toldWindow").and_then(Json::as_bool) == Some(true),
         }
     }
@@ -57,13 +66,19 @@ impl HostFacts {
         let differs = |new: f64, old: f64| (new - old).abs() > old * NOTEWORTHY;
         let sizes = |facts: &Self| HostLimits { accepted: 0, ..facts.limits };
         sizes(self) != sizes(stored)
-            || self.configured != stored.configured
+            || (self.configured, self.forms) != (stored.configured, stored.forms)
             || self.told_window != stored.told_window
             || differs(self.limits.accepted as f64, stored.limits.accepted as f64)
             || match (factor(self), factor(stored)) {
                 (Some(new), Some(old)) => differs(new, old),
                 (new, old) => new.is_some() != old.is_some(),
             }
+    }
+}
+
+fn write_forms(forms: HostForms, facts: &mut Object) {
+    if forms != HostForms::default() {
+        facts.set("forms", forms.names().map(Json::from).collect::<Vec<_>>());
     }
 }
 
@@ -90,6 +105,7 @@ impl Engine {
             let model = self.provider.model().to_owned();
             self.token_meter.merge_calibration(&Object::from([(model, rate.clone())]));
         }
+        self.provider.adopt_forms(facts.forms);
         *stored = Some(facts);
     }
 
@@ -103,6 +119,7 @@ impl Engine {
             limits: self.token_meter.limits(),
             configured: self.configured_window(),
             rate: self.token_meter.to_object().get(self.provider.model()).cloned(),
+            forms: self.provider.forms(),
             told_window: known.told_window,
         };
         let is_unknown = self.window_tokens().or(self.rules.input_tokens_max).is_none();
@@ -127,6 +144,7 @@ impl Engine {
         if self.token_meter.has_learnt() {
             facts.set("rate", self.token_meter.rate());
         }
+        write_forms(self.provider.forms(), &mut facts);
         Some(facts)
     }
 
@@ -182,6 +200,8 @@ mod tests {
         assert!(facts(Some(8_000), 5_400, 1.0).is_news_to(&stored));
         assert!(facts(Some(8_000), 5_000, 1.1).is_news_to(&stored));
         assert!(facts(None, 5_000, 1.0).is_news_to(&stored));
+        let forms = HostForms::default().with(ship_provider::HostForm::NoTools);
+        assert!(HostFacts { forms, ..stored.clone() }.is_news_to(&stored));
         assert!(HostFacts { told_window: true, ..stored.clone() }.is_news_to(&stored));
         assert!(stored.is_news_to(&HostFacts::default()));
     }

@@ -87,7 +87,7 @@ impl<'a> InputRoom<'a> {
 
 impl FixedPart {
     fn new(agent: &Engine, blocks: Vec<SystemBlock>) -> Self {
-        let tools: Vec<ToolSpec> = agent.tools.values().map(|tool| tool.spec().clone()).collect();
+        let tools = agent.offered_tools();
         let texts = blocks.iter().map(|block| block.text.len());
         let schemas = tools.iter().map(|tool| tool.to_json().to_string().len());
         let tokens_at_most: u64 = texts.chain(schemas).map(|bytes| bytes as u64 + MARGIN).sum();

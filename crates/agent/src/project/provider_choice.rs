@@ -33,6 +33,7 @@ pub(crate) fn make_provider(project: &Project) -> Result<Arc<dyn Provider>, Open
         window: llm.window.or_else(|| window_tokens(&model)),
         model,
         temperature: llm.temperature,
+        tools: llm.tools,
         connect: Duration::from_millis(llm.connect_ms),
         first_byte: Duration::from_millis(llm.first_byte_ms),
         idle: Duration::from_millis(llm.idle_ms),

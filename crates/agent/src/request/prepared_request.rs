@@ -34,7 +34,7 @@ impl PreparedRequest {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
             shown: show_messages(limits, message, so_far, pruned),
-            tools: agent.tools.values().map(|tool| tool.spec().clone()).collect(),
+            tools: agent.offered_tools(),
         }
     }
 

@@ -168,9 +168,16 @@ impl TokenMeter {
     }
 
     /// Returns the most tokens that a text may take, as far as we know: a sixteenth more than we count. An unknown
-    /// provider may count half as many again, and at least a twentieth and 64 tokens more.
+    /// provider may count half as many again, and at least a twentieth and 64 tokens more. That it counted less before
+    /// may be due to what was in that request, so it does not count here.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
-        let tokens = self.count(text);
+        let tokens = match &self.tokenizer {
+            Some(tokenizer) => {
+                let counted = tokenizer.count(text);
+                self.estimate(counted).max(counted)
+            }
+            None => rough_tokens(text),
+        };
         match self.has_learnt() {
             true => tokens + tokens / 16,
             false => tokens + (tokens / 2).max(tokens / 20 + 64),

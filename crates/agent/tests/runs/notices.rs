@@ -33,7 +33,10 @@ fn sent(request: &ModelRequest) -> String {
             None => vec![],
         };
         let is_fact = |line: &&str| line.starts_with("Request ID:") || line.starts_with("Time:");
-        let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !is_fact(line));
+        let lines = texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| !is_fact(line) && !line.is_empty());
         format!("{role}: {}", lines.collect::<Vec<_>>().join(" | "))
     };
     let messages = body.get("messages").and_then(Json::as_array).unwrap();

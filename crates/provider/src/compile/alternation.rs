@@ -9,6 +9,7 @@ use ship_message::{ModelContent, ModelMessage, ModelParts, ModelRole};
 
 use super::exchanges::Exchange;
 use super::parts::text;
+use crate::{HostForm, HostForms};
 
 /// The text before an assistant's message without a question: a summary, or the rest of an older chat.
 const OPENING: &str = "(The conversation goes on from here.)";
@@ -17,12 +18,21 @@ const GO_ON: &str = "(Go on.)";
 /// The text for a chat without any messages.
 const NOTHING: &str = "(Nobody has said anything yet.)";
 
+/// The text between the results of tools and a person's words, for hosts that want one.
+const AFTER_RESULTS: &str = "[The results are noted.]";
+
 /// Puts exchanges into an order that every provider takes.
-pub(super) fn alternate(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
+pub(super) fn alternate(exchanges: Vec<Exchange<'_>>, forms: HostForms) -> Vec<ModelMessage<'_>> {
     let mut turns: Vec<ModelMessage<'_>> = Vec::with_capacity(exchanges.len() + 1);
     for exchange in exchanges {
         match exchange {
-            Exchange::Person(parts) => push_person(&mut turns, parts),
+            Exchange::Person(parts) => {
+                let is_after_tool = turns.last().is_some_and(|last| last.role == ModelRole::Tool);
+                if is_after_tool && forms.has(HostForm::AssistantAfterTool) {
+                    turns.push(model_message(ModelRole::Assistant, single_text(AFTER_RESULTS)));
+                }
+                push_person(&mut turns, parts);
+            }
             Exchange::Assistant { parts, results } => {
                 match turns.last().map(|last| last.role) {
                     None => push_person(&mut turns, single_text(OPENING)),

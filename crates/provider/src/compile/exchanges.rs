@@ -34,7 +34,8 @@ pub(super) fn group_exchanges<'a>(
     target: &CompileTarget<'_>,
     names: &ToolNames,
 ) -> Vec<Exchange<'a>> {
-    let mut exchanges = Exchanges { target, names, ids: CallIds::default(), finished: Vec::new() };
+    let mut exchanges =
+        Exchanges { target, names, ids: CallIds::new(target.forms), finished: Vec::new() };
     let mut messages = messages.into_iter().peekable();
     while let Some(message) = messages.next() {
         match message.role {
@@ -239,9 +240,9 @@ mod tests {
     use ship_message::UiMessage;
 
     use super::*;
-    use crate::SendFiles;
     use crate::compile::convert_view;
     use crate::wire::{Format, Parameters};
+    use crate::{HostForms, SendFiles};
 
     /// Returns each call of an assistant's message with its result: ids, input and output, in order.
     fn answered_calls(parts: &[&str]) -> Vec<(String, String, String, String)> {
@@ -252,6 +253,7 @@ mod tests {
             format: Format::OpenAi,
             provider: "openai",
             files: SendFiles::Yes,
+            forms: HostForms::default(),
             parameters,
         };
         let done = group_exchanges(convert_view(&view), &target, &ToolNames::default());

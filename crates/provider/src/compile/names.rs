@@ -10,11 +10,13 @@ use std::collections::{HashMap, HashSet};
 use sha2::{Digest, Sha256};
 use ship_message::json::{Json, Object};
 
-use crate::ToolSpec;
+use crate::{HostForm, HostForms, ToolSpec};
 
 // OpenAI's limits for the name of a tool and the id of a call.
 const NAME_CHARS_MAX: usize = 64;
 const ID_CHARS_MAX: usize = 40;
+/// The length of every id at a host that wants short ones.
+const SHORT_ID_CHARS: usize = 9;
 
 /// The names of the tools in a request.
 #[derive(Clone, Debug, Default)]
@@ -90,19 +92,37 @@ impl ToolNames {
 #[derive(Default)]
 pub(super) struct CallIds {
     taken: HashSet<String>,
+    /// Whether the host wants ids of nine letters and digits.
+    are_short: bool,
 }
 
 impl CallIds {
+    pub(super) fn new(forms: HostForms) -> Self {
+        Self { taken: HashSet::new(), are_short: forms.has(HostForm::ShortCallIds) }
+    }
+
     /// Returns the id under which a call is sent.
     pub(super) fn assign(&mut self, id: &str) -> String {
         let mut sent = id.to_owned();
         let mut nth = 0;
-        while !is_plain(&sent, ID_CHARS_MAX) || self.taken.contains(&sent) {
-            sent = format!("call_{}", &digest(&format!("{nth}:{id}"))[..24]);
+        while !self.is_usable(&sent) {
+            let digest = digest(&format!("{nth}:{id}"));
+            sent = match self.are_short {
+                true => digest[..SHORT_ID_CHARS].to_owned(),
+                false => format!("call_{}", &digest[..24]),
+            };
             nth += 1;
         }
         self.taken.insert(sent.clone());
         sent
+    }
+
+    fn is_usable(&self, id: &str) -> bool {
+        let fits = match self.are_short {
+            true => id.len() == SHORT_ID_CHARS && id.bytes().all(|b| b.is_ascii_alphanumeric()),
+            false => is_plain(id, ID_CHARS_MAX),
+        };
+        fits && !self.taken.contains(id)
     }
 }
 
@@ -179,5 +199,12 @@ mod tests {
         same.assign("call_1");
         assert_eq!(same.assign("call_1"), again);
         assert_eq!(same.assign("toolu|x"), odd);
+        let mut short = CallIds::new(HostForms::default().with(HostForm::ShortCallIds));
+        assert_eq!(short.assign("abcDEF123"), "abcDEF123");
+        for id in ["abcDEF123", "call_1", "toolu|x", "call_1", "abc-EF123"] {
+            let sent = short.assign(id);
+            assert!(sent.len() == 9 && sent.bytes().all(|b| b.is_ascii_alphanumeric()), "{sent}");
+        }
+        assert_eq!(short.taken.len(), 6, "each is used once");
     }
 }

@@ -4,7 +4,9 @@
 //! own marks, and a signature is only useful to the model that wrote it.
 
 use ship_message::json::{Json, Object};
-use ship_message::{ModelPart, ModelValue, ReasoningModelPart, TextModelPart};
+use ship_message::{
+    ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ReasoningModelPart, TextModelPart,
+};
 
 use super::CompileTarget;
 use crate::wire::Format;
@@ -16,6 +18,22 @@ pub(super) fn text<'a>(text: impl Into<String>) -> ModelPart<'a> {
         ("type", Json::from("text")),
         ("text", text.into()),
     ])))
+}
+
+/// Makes one text of the parts of a person's message that has nothing but texts.
+pub(super) fn join_texts(message: &mut ModelMessage<'_>) {
+    let ModelContent::Parts(parts) = &mut message.content else { return };
+    let is_text = |part: &ModelPart<'_>| matches!(part, ModelPart::Text(_));
+    if message.role != ModelRole::User || parts.len() < 2 || !parts.iter().all(is_text) {
+        return;
+    }
+    let texts: Vec<String> = parts.iter().filter_map(text_of).collect();
+    *parts = std::iter::once(text(texts.join("\n\n"))).collect();
+}
+
+fn text_of(part: &ModelPart<'_>) -> Option<String> {
+    let ModelPart::Text(part) = part else { return None };
+    Some(part.text()?.as_str()?.to_owned())
 }
 
 /// Whether a text is blank. Python counts more characters as white space than Rust, and JavaScript

@@ -8,6 +8,7 @@
 use ship_message::json::{Json, JsonError};
 
 use super::sse::TooLarge;
+use crate::HostForm;
 use crate::overflow::{Overflow, OverflowPlace, overflow};
 
 /// The fault of an answer.
@@ -64,8 +65,8 @@ pub(crate) enum Verdict {
     Key,
     /// The model or the address does not exist.
     Model,
-    /// `max_tokens` has another name for this model.
-    MaxTokensRenamed,
+    /// The host wants another form of the same request.
+    Form(HostForm),
     /// The problem is temporary.
     Passing,
     /// The provider failed, and it is unknown whether the problem is temporary.
@@ -140,8 +141,8 @@ impl ProviderErrorText {
         if self.is_quota() {
             return Verdict::Quota;
         }
-        if self.is_about_max_tokens() {
-            return Verdict::MaxTokensRenamed;
+        if let Some(form) = self.wanted_form() {
+            return Verdict::Form(form);
         }
         match self.status {
             Some(401 | 403) => Verdict::Key,
@@ -187,12 +188,55 @@ impl ProviderErrorText {
             || self.message.to_ascii_lowercase().contains("credit balance is too low")
     }
 
+    /// Returns the form that the host wants instead of the one that it refuses, if it says.
+    fn wanted_form(&self) -> Option<HostForm> {
+        if !matches!(self.status, Some(400 | 404 | 422 | 500 | 501)) {
+            return None;
+        }
+        let message = self.message.to_ascii_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let has_code = |code: &str| self.marks.iter().any(|mark| mark == code);
+        let is_about_id = says(&["tool call id", "tool_call_id", "tool_call.id", "tool_calls"])
+            && says(&["length of 9", "9 characters"]);
+        if self.is_about_max_tokens() {
+            Some(HostForm::MaxCompletionTokens)
+        } else if self.param == "stream_options" || says(&["stream_options"]) {
+            Some(HostForm::NoStreamOptions)
+        } else if says(TAKES_NO_TOOLS) {
+            Some(HostForm::NoTools)
+        } else if has_code("3280") || is_about_id {
+            Some(HostForm::ShortCallIds)
+        } else if has_code("3230") || says(&["after role 'tool'", "roles must alternate"]) {
+            Some(HostForm::AssistantAfterTool)
+        } else {
+            None
+        }
+    }
+
     fn is_about_max_tokens(&self) -> bool {
         self.status == Some(400)
             && self.marks.iter().any(|mark| mark == "unsupported_parameter")
             && (self.param == "max_tokens" || self.message.contains("'max_tokens'"))
     }
 }
+
+/// The words of hosts and models that take no tools.
+const TAKES_NO_TOOLS: &[&str] = &[
+    "does not support tool",
+    "do not support tool",
+    "not support function call",
+    "support tool use",
+    "support tool calling",
+    "tools are not supported",
+    "tools is not supported",
+    "tool use is not supported",
+    "tool calling is not supported",
+    "tool calls are not supported",
+    "function calling is not supported",
+    "function calling is not enabled",
+    "tool choice requires --enable-auto-tool-choice",
+    "tools param requires",
+];
 
 /// Returns the message of an error, in any of its forms.
 fn error_message(error: &Json) -> Option<String> {
@@ -205,6 +249,26 @@ fn error_message(error: &Json) -> Option<String> {
     let own = ["message", "detail", "msg"].iter().find_map(|key| error.get(key)?.as_str());
     match (own, inner) {
         (Some(own), Some(inner)) => Some(format!("{own}: {inner}")),
-        (own, inner) => own.or(inner).map(str::to_owned),
+        (own, inner) => own.or(inner).map(str::to_owned).or_else(|| listed_problems(error)),
     }
+}
+
+/// Returns the problems that FastAPI lists: `{"detail":[{"loc":["body","tools"],"msg":"Field required"}]}`.
+fn listed_problems(error: &Json) -> Option<String> {
+    let problem = |problem: &Json| {
+        let message = problem.get("msg")?.as_str()?;
+        let place = problem.get("loc").and_then(Json::as_array).unwrap_or_default();
+        let place: Vec<String> = place
+            .iter()
+            .map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned))
+            .collect();
+        Some(if place.is_empty() {
+            message.to_owned()
+        } else {
+            format!("{}: {message}", place.join("."))
+        })
+    };
+    let list = ["detail", "message"].iter().find_map(|key| error.get(key)?.as_array())?;
+    let problems: Vec<String> = list.iter().filter_map(problem).collect();
+    (!problems.is_empty()).then(|| problems.join("; "))
 }

@@ -7,8 +7,8 @@ use super::api::Api;
 use super::connection::Trouble;
 use super::quoted_error::quote;
 use super::retry::Hints;
-use crate::ProviderError;
 use crate::overflow::Overflow;
+use crate::{HostForm, ProviderError};
 
 /// A failed attempt.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub(crate) enum RetryAdvice {
     No,
     /// Another attempt may succeed, but not before the time that the provider asks for.
     After(Option<Duration>),
-    /// Another attempt is made at once, with a body that limits the answer by `max_completion_tokens`.
-    MaxCompletionTokens,
+    /// Another attempt is made at once, with a body in this form.
+    Form(HostForm),
 }
 
 /// The receiver of the request, for error messages.
@@ -114,9 +114,7 @@ impl RequestParty<'_> {
         let retry = match (&verdict, hints.should_retry) {
             // No wait helps against these, even if a header says so.
             (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
-            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => {
-                RetryAdvice::MaxCompletionTokens
-            }
+            (Verdict::Form(form), _) if self.may_take(*form) => RetryAdvice::Form(*form),
             (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.retry_after),
             (_, None | Some(false)) => RetryAdvice::No,
         };
@@ -136,11 +134,16 @@ impl RequestParty<'_> {
             Verdict::Passing => return self.unavailable_failure(words, report.status, retry),
             Verdict::Failed => ProviderError::Failed { provider, reason: words.clone() },
             Verdict::OtherServer => return self.protocol_failure(words, retry),
-            Verdict::Refused | Verdict::MaxTokensRenamed => {
+            Verdict::Refused | Verdict::Form(_) => {
                 ProviderError::Refused { provider, status: report.status, message: words.clone() }
             }
         };
         AttemptFailure { error, reason: words, retry }
+    }
+
+    /// Whether the API has a form at all.
+    fn may_take(&self, form: HostForm) -> bool {
+        self.api == Api::OpenAi || form == HostForm::NoTools
     }
 
     /// Returns the provider's message, or at least the meaning of the status.

@@ -16,6 +16,8 @@ pub struct HttpSettings {
     pub window: Option<u64>,
     /// `llm.temperature`, which the compiler of the body uses.
     pub temperature: Option<f64>,
+    /// `llm.tools`: whether tools are sent; `None` if that is left to the host, which may refuse them.
+    pub tools: Option<bool>,
     /// `llm.connectMs`: the time until there is a connection.
     pub connect: Duration,
     /// `llm.firstByteMs`: the time until the answer begins, including the connection.
@@ -46,6 +48,7 @@ impl HttpSettings {
             window: crate::window_tokens(&model),
             model,
             temperature: None,
+            tools: None,
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(60),
             idle: Duration::from_secs(60),

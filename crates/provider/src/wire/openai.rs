@@ -37,6 +37,8 @@ pub(super) fn write_body(
     }
     if parameters.stream {
         body.json("stream", &true.into());
+    }
+    if parameters.stream && parameters.stream_usage {
         // Without this option, a stream does not tell how many tokens it took.
         body.object("stream_options").json("include_usage", &true.into());
     }

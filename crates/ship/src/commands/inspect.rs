@@ -80,7 +80,12 @@ fn describe_host(host: &Object) -> String {
             .and_then(Json::as_number)
             .map(|rate| format!("counts {rate:.2} for one of ours")),
     ];
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let mut facts: Vec<String> = facts.into_iter().flatten().collect();
+    let forms = host.get("forms").and_then(Json::as_array).unwrap_or_default();
+    if !forms.is_empty() {
+        let forms: Vec<&str> = forms.iter().filter_map(Json::as_str).collect();
+        facts.push(format!("wants {}", forms.join(", ")));
+    }
     let address = output::escape_unprintable(host.str("address").unwrap_or_default());
     if facts.is_empty() { address } else { format!("{address}: {}", facts.join(", ")) }
 }

@@ -4,6 +4,7 @@ pub(super) mod answer;
 pub mod errors;
 mod images;
 mod messages;
+mod oddities;
 mod pairing;
 mod rules;
 mod strict;

@@ -29,6 +29,37 @@ pub struct Rules {
     pub version: Version,
     /// Fields of a message that a strict OpenAI-compatible host knows besides the usual ones.
     pub extra_message_fields: Vec<String>,
+    /// What an OpenAI-compatible host refuses although OpenAI takes it.
+    pub oddities: Vec<Oddity>,
+}
+
+/// Something that some OpenAI-compatible hosts refuse although OpenAI takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddity {
+    /// The user may not speak directly after a tool, as at Mistral.
+    NoUserAfterTool,
+    /// Roles alternate strictly, tools included, as templates of local models want it.
+    StrictTemplate,
+    /// A content that is only text is a string and no list.
+    NoTextLists,
+    /// `stream_options` is unknown.
+    NoStreamOptions,
+    /// The model takes no tools, and no calls in the messages, as at Ollama.
+    NoTools,
+    /// Ids of calls have nine letters and digits, as at Mistral.
+    NineCharIds,
+}
+
+impl Oddity {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::NoUserAfterTool,
+        Self::StrictTemplate,
+        Self::NoTextLists,
+        Self::NoStreamOptions,
+        Self::NoTools,
+        Self::NineCharIds,
+    ];
 }
 
 impl Default for Rules {
@@ -46,6 +77,7 @@ impl Default for Rules {
             signatures: true,
             version: Version::V2023,
             extra_message_fields: Vec::new(),
+            oddities: Vec::new(),
         }
     }
 }

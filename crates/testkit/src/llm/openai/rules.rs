@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::super::{Accepted, Auth, Refusal, Rules, prompt};
-use super::{bad_value, empty_array, errors, messages, missing, pairing, refuse, strict, tools};
+use super::{
+    bad_value, empty_array, errors, messages, missing, oddities, pairing, refuse, strict, tools,
+};
 
 /// Judges the body of a request as `POST /v1/chat/completions` does.
 ///
@@ -26,6 +28,7 @@ pub fn judge_openai(body: impl AsRef<[u8]>, rules: &Rules) -> Result<Accepted, R
     if rules.is_strict() {
         strict::judge(list, rules)?;
     }
+    rules.oddities.iter().try_for_each(|oddity| oddities::judge(*oddity, &body, list))?;
     let input_tokens = judge_window(&body, rules)?;
     Ok(Accepted { body, input_tokens })
 }
