@@ -25,7 +25,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     if session.json {
         let mut object = pieces.into_object();
         object.set("stable", next.shared_prefix.to_object());
-        object.set("host", next.host.map_or(Json::Null, Json::from));
+        object.set_or_remove("host", next.host.map(Json::from));
         object.set("warning", next.trigger.warning.map_or(Json::Null, Json::from));
         output::print_json(&object.into())?;
         return Ok(ExitCode::SUCCESS);
