@@ -149,6 +149,7 @@ impl HttpProvider {
         let mut attempts =
             Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
         let mut has_given = false;
+        let mut had_bad_event = false;
         let mut body = Cow::Borrowed(body);
         let proven = self.forms();
         loop {
@@ -164,8 +165,13 @@ impl HttpProvider {
                 let provider = self.api.name().to_owned();
                 return Err(ProviderError::Cut { provider, reason: failure.reason });
             }
-            match failure.retry {
-                RetryAdvice::No => {
+            let retry = match failure.retry {
+                RetryAdvice::Once if std::mem::replace(&mut had_bad_event, true) => RetryAdvice::No,
+                RetryAdvice::Once => RetryAdvice::After(None),
+                ref retry => retry.clone(),
+            };
+            match retry {
+                RetryAdvice::No | RetryAdvice::Once => {
                     // A form that did not help is not what the host wants.
                     self.set_forms(proven);
                     return Err(failure.into_error(attempts.failures + 1));
@@ -208,7 +214,14 @@ impl HttpProvider {
         let mut chunks = Vec::new();
         loop {
             let taken = match incoming.next().await {
-                Ok(Some(piece)) => receiver.push(piece.as_ref(), &mut chunks),
+                Ok(Some(piece)) => {
+                    let progress = receiver.progress();
+                    let taken = receiver.push(piece.as_ref(), &mut chunks);
+                    if receiver.progress() != progress {
+                        incoming.note_progress();
+                    }
+                    taken
+                }
                 Ok(None) => receiver.end(&mut chunks).map(Some),
                 Err(cause) => match receiver.end_broken(&mut chunks) {
                     Some(answered) => Ok(Some(answered)),

@@ -4,6 +4,7 @@ mod breaks;
 mod deadlines;
 mod environment;
 mod host;
+mod odd_hosts;
 mod refusals;
 mod requests;
 mod retries;

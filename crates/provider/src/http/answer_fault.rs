@@ -18,6 +18,8 @@ pub(crate) enum AnswerFault {
     Reported(ProviderErrorText),
     /// It is not an answer of such a provider. The text describes it, as the end of a sentence.
     Protocol(String),
+    /// An event cannot be parsed, as if something on the way had damaged it.
+    BadEvent(String),
     /// The answer is completely empty.
     Empty,
     /// The answer ended without saying so.
@@ -26,7 +28,7 @@ pub(crate) enum AnswerFault {
 
 impl AnswerFault {
     pub(crate) fn bad_event(error: &JsonError) -> Self {
-        Self::Protocol(format!("an event whose data is {error}"))
+        Self::BadEvent(format!("an event whose data is {error}"))
     }
 }
 

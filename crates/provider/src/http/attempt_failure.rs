@@ -22,12 +22,14 @@ pub(crate) struct AttemptFailure {
 }
 
 /// Says whether another attempt is made.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryAdvice {
     /// Another attempt would fail too.
     No,
     /// Another attempt may succeed, but not before the time that the provider asks for.
     After(Option<Duration>),
+    /// One more attempt is made: if it fails in the same way, so would others.
+    Once,
     /// Another attempt is made at once, with a body in this form.
     Form(HostForm),
 }
@@ -93,6 +95,7 @@ impl RequestParty<'_> {
             AnswerFault::Reported(report) => self.reported_failure(&report, Hints::default()),
             // A server with another protocol would answer in the same way again.
             AnswerFault::Protocol(received) => self.protocol_failure(received, RetryAdvice::No),
+            AnswerFault::BadEvent(received) => self.protocol_failure(received, RetryAdvice::Once),
             AnswerFault::Empty => {
                 self.protocol_failure("nothing at all".to_owned(), RetryAdvice::After(None))
             }

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap};
 use reqwest::{Certificate, Client, ClientBuilder, Response, Url, redirect};
 use tokio::time::{Instant, timeout};
 
@@ -22,6 +22,10 @@ use crate::Deadline;
 
 /// The number of bytes that are read of an error's body: messages are short, but pages are not.
 pub(crate) const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// The number of times that comments and pings may lengthen a wait for the answer to continue: a host that sends
+/// nothing else does not work on it any more.
+const KEPT_ALIVE_TIMES: u32 = 5;
 
 /// The longest interval of a wait.
 const INTERVAL_MAX: Duration = Duration::from_secs(1);
@@ -80,6 +84,8 @@ impl Connection {
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
+            // A compressed stream arrives late and in lumps. A proxy that compresses all the same is understood.
+            .header(ACCEPT_ENCODING, "identity")
             .body(body);
         let Some((sent, left)) = wait_up_to(self.first_byte, request.send()).await else {
             return Err(Trouble::Late(Deadline::FirstByte, self.first_byte));
@@ -91,9 +97,12 @@ impl Connection {
             }
             Err(error) if error.is_connect() => Err(Trouble::Unreachable(innermost_cause(&error))),
             Err(error) => Err(Trouble::Broken(innermost_cause(&error))),
-            Ok(response) => {
-                Ok(Incoming { response, first: Some((left, self.first_byte)), idle: self.idle })
-            }
+            Ok(response) => Ok(Incoming {
+                response,
+                waited: Duration::ZERO,
+                first: Some((left, self.first_byte)),
+                idle: self.idle,
+            }),
         }
     }
 
@@ -122,6 +131,8 @@ impl Connection {
 /// An answer that is being received.
 pub(crate) struct Incoming {
     response: Response,
+    /// The time that was waited since the answer has made progress.
+    waited: Duration,
     /// Before its first piece: the rest of the deadline, and its whole length.
     first: Option<(Duration, Duration)>,
     idle: Duration,
@@ -140,16 +151,26 @@ impl Incoming {
     pub(crate) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Trouble> {
         let (left, late) = match self.first {
             Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
-            None => (self.idle, Trouble::Late(Deadline::Idle, self.idle)),
+            None => {
+                let longest = self.idle.saturating_mul(KEPT_ALIVE_TIMES);
+                let left = self.idle.min(longest.saturating_sub(self.waited));
+                (left, Trouble::Late(Deadline::Idle, self.idle))
+            }
         };
         match wait_up_to(left, self.response.chunk()).await {
             None => Err(late),
             Some((Err(error), _)) => Err(Trouble::Broken(innermost_cause(&error))),
-            Some((Ok(piece), _)) => {
+            Some((Ok(piece), rest)) => {
+                self.waited += left.saturating_sub(rest);
                 self.first = None;
                 Ok(piece)
             }
         }
+    }
+
+    /// Begins a new wait, because the last piece has continued the answer. Comments and pings do not.
+    pub(crate) fn note_progress(&mut self) {
+        self.waited = Duration::ZERO;
     }
 
     /// Returns the body of an error, as far as it is wanted and arrives in time.

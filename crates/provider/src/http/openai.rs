@@ -7,11 +7,13 @@
 mod streamed_calls;
 #[cfg(test)]
 mod tests;
+mod think_tags;
 
 use ship_message::json::{JsString, Json};
 use ship_message::{Chunk, FinishReason};
 
 use self::streamed_calls::StreamedCalls;
+use self::think_tags::ThinkTags;
 use super::answer_draft::{AnswerDraft, Origin, Part, ProseKind};
 use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::sse::Event;
@@ -24,13 +26,20 @@ pub(crate) struct OpenAiReader {
     draft: AnswerDraft,
     open: Option<Part>,
     calls: StreamedCalls,
+    tags: ThinkTags,
     reason: Option<FinishReason>,
 }
 
 impl OpenAiReader {
     pub(crate) fn new(origin: Origin) -> Self {
         let draft = AnswerDraft::new(origin);
-        Self { draft, open: None, calls: StreamedCalls::default(), reason: None }
+        Self {
+            draft,
+            open: None,
+            calls: StreamedCalls::default(),
+            tags: ThinkTags::default(),
+            reason: None,
+        }
     }
 
     fn read_chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
@@ -84,7 +93,9 @@ impl OpenAiReader {
     /// Takes a text, or a list of texts and thoughts.
     fn read_content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
         if let Some(text) = content.as_js_string() {
-            self.extend_part(ProseKind::Text, text, out);
+            let mut tags = std::mem::take(&mut self.tags);
+            tags.push(text, &mut |kind, text| self.extend_part(kind, text, out));
+            self.tags = tags;
         }
         for item in content.as_array().unwrap_or_default() {
             if let Some(text) = item.get("text").or(Some(item)).and_then(Json::as_js_string) {
@@ -151,6 +162,8 @@ impl StreamReader for OpenAiReader {
     fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         // An answer without a reason was cut off, even if `[DONE]` follows.
         let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
+        let mut tags = std::mem::take(&mut self.tags);
+        tags.finish(&mut |kind, text| self.extend_part(kind, text, out));
         if let Some(part) = self.open.take() {
             self.draft.end_part(part, None, out);
         }

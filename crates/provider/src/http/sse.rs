@@ -77,6 +77,11 @@ impl Events {
         self.end_event()
     }
 
+    /// Returns the number of events so far, without pings.
+    pub(crate) fn returned(&self) -> usize {
+        self.returned
+    }
+
     /// Whether lines came, but none of an event stream.
     pub(crate) fn is_foreign(&self) -> bool {
         self.has_foreign_lines && self.returned == 0
@@ -119,7 +124,7 @@ impl Events {
     fn end_event(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
         let has_data = std::mem::take(&mut self.has_data);
-        self.returned += usize::from(has_data);
+        self.returned += usize::from(has_data && event.name != "ping");
         has_data.then_some(event)
     }
 }

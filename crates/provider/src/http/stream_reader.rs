@@ -45,6 +45,16 @@ impl AnswerReceiver {
         Self { reader, shape: Shape::Unknown, bytes_left: ANSWER_BYTES_MAX }
     }
 
+    /// Returns a number that grows while the answer makes progress: with each event that is no ping, and with each
+    /// byte of an answer that is no stream.
+    pub(crate) fn progress(&self) -> usize {
+        match &self.shape {
+            Shape::Unknown => 0,
+            Shape::Events(events) => events.returned(),
+            Shape::Whole(held) => held.len(),
+        }
+    }
+
     /// Takes the next bytes. Returns the end of the answer once it is known.
     pub(crate) fn push(
         &mut self,

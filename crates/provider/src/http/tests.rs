@@ -50,7 +50,9 @@ pub(crate) fn describe_answer(api: Api, text: &str) -> String {
         Err(AnswerFault::Reported(said)) => {
             write!(out, "said: {:?} {}", said.verdict(), said.message).unwrap();
         }
-        Err(AnswerFault::Protocol(came)) => write!(out, "protocol: {came}").unwrap(),
+        Err(AnswerFault::Protocol(came) | AnswerFault::BadEvent(came)) => {
+            write!(out, "protocol: {came}").unwrap()
+        }
         Err(AnswerFault::Empty) => out.push_str("empty"),
         Err(AnswerFault::Unfinished) => out.push_str("unfinished"),
     }

@@ -18,6 +18,8 @@ pub(crate) enum Act {
     Reset,
     /// Says nothing more until the client has gone.
     Hang,
+    /// Says the same again and again until the client has gone.
+    Repeat(&'static str),
 }
 
 /// Sends a text.
@@ -98,6 +100,12 @@ async fn play(
                 // What was sent is to arrive first.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 stream.set_zero_linger().unwrap();
+                return;
+            }
+            Act::Repeat(text) => {
+                while stream.write_all(text.as_bytes()).await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
                 return;
             }
             Act::Hang => {
