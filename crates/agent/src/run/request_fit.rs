@@ -130,7 +130,12 @@ impl RequestFit {
             let largest = engine.token_meter.limits().accepted;
             let tokens = engine.token_meter.estimate_request(request.pieces());
             let is_over = |size: u64| tokens > size / 100 * SUSPECT_PERCENT;
-            engine.window_tokens().is_some_and(is_over) || largest > 0 && is_over(largest)
+            match engine.window_tokens() {
+                Some(window) if is_over(window) => true,
+                // An outage looks the same. It is no reason to compact a chat that the model has room for.
+                Some(_) if matches!(error, ProviderError::Unavailable { .. }) => false,
+                _ => largest > 0 && is_over(largest),
+            }
         };
         self.is_suspected |= is_suspect;
         is_suspect

@@ -139,9 +139,10 @@ async fn a_host_that_takes_more_than_it_once_said_is_believed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_without_a_reason_is_tried_once_smaller_if_the_request_is_large() {
-    for status in [400, 413, 422, 500] {
+    for (status, window) in [(400, 100_000), (413, 100_000), (422, 100_000), (500, 4_000)] {
         let host = Host::new(Format::OpenAi, 100_000);
-        let agent = host.agent_with(Some(100_000), Rules::default());
+        let rules = Rules { input_tokens_max: Some(20_000), max_tokens: 100, ..Rules::default() };
+        let agent = host.agent_with(Some(window), rules);
         for nth in 0..6 {
             let said = format!("{nth:03} {}", words(200));
             assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
@@ -156,7 +157,7 @@ async fn a_refusal_without_a_reason_is_tried_once_smaller_if_the_request_is_larg
             .map(|body| body.len())
             .collect();
         assert!(answers.len() == 2 && answers[1] < answers[0], "{status}: {answers:?}");
-        assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, Some(100_000));
+        assert_eq!(agent.inspect(&chat()).await.unwrap().window_tokens, Some(window));
 
         host.server.otherwise(refusal_with(status, "Bad Request"));
         let asked = host.bodies().len();
@@ -176,7 +177,11 @@ async fn a_refusal_with_a_reason_or_of_a_small_request_is_told_at_once() {
     assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
     assert_eq!(host.bodies().len(), 1, "nothing was accepted yet, and the window is large");
     assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    host.server.then(refusal_with(500, "Internal Server Error"));
+    assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
+    assert_eq!(host.bodies().len(), 3, "an outage compacts nothing while there is room");
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
     host.server.then(refusal("Unsupported value: 'temperature'"));
     assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
-    assert_eq!(host.bodies().len(), 3);
+    assert_eq!(host.bodies().len(), 5);
 }

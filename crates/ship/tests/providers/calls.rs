@@ -136,7 +136,7 @@ fn a_provider_that_fails_behind_a_tool_leaves_the_result_where_it_is() {
     both(|format| {
         let world = World::new(format);
         world.server.then(Answer::call(TOOL, r#"{"text":"Hello, once."}"#));
-        world.server.then(faults::server_error());
+        world.server.then(faults::overloaded());
         let sentence = world.sentence("Tell them.");
         assert_says(&sentence, &["I could not answer: ", "What you wrote is kept."]);
         assert_eq!(world.asked(), 2);
