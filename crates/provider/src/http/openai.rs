@@ -160,10 +160,10 @@ impl StreamReader for OpenAiReader {
     }
 
     fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
-        // An answer without a reason was cut off, even if `[DONE]` follows.
-        let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
         let mut tags = std::mem::take(&mut self.tags);
         tags.finish(&mut |kind, text| self.extend_part(kind, text, out));
+        // An answer without a reason was cut off, even if `[DONE]` follows.
+        let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
         if let Some(part) = self.open.take() {
             self.draft.end_part(part, None, out);
         }
