@@ -53,6 +53,24 @@ pub enum ProviderError {
         message: String,
     },
 
+    /// The provider's policy refuses the content of the request.
+    #[error("{provider} refuses the content of the request: {message}")]
+    Policy {
+        /// The name of the provider.
+        provider: String,
+        /// The message of the provider.
+        message: String,
+    },
+
+    /// The provider does not serve the country from which it was asked.
+    #[error("{provider} does not serve the country from which it is asked: {message}")]
+    Country {
+        /// The name of the provider.
+        provider: String,
+        /// The message of the provider.
+        message: String,
+    },
+
     /// The provider refuses this request, and would refuse it again.
     #[error("{provider} refuses the request: {message}")]
     Refused {
@@ -154,6 +172,8 @@ impl ProviderError {
             Self::Key { .. } => "key",
             Self::Quota { .. } => "quota",
             Self::Model { .. } => "model",
+            Self::Policy { .. } => "policy",
+            Self::Country { .. } => "country",
             Self::Refused { .. } => "refused",
             Self::Unavailable { .. } => "unavailable",
             Self::TooLongToWait { .. } => "too_long_to_wait",
@@ -173,6 +193,17 @@ impl ProviderError {
             _ => return false,
         };
         matches!(status, Some(400 | 413 | 422 | 500)) && says_nothing(message)
+    }
+
+    /// Returns the reason in a word or two, for a line that is soon replaced.
+    pub(crate) fn short_reason(&self) -> String {
+        match self {
+            Self::Unavailable { status: Some(status), .. } => status.to_string(),
+            Self::Unavailable { .. } => "no connection".to_owned(),
+            Self::TimedOut { .. } => "no answer in time".to_owned(),
+            Self::Refused { status: Some(status), .. } => status.to_string(),
+            other => other.code().to_owned(),
+        }
     }
 
     /// Returns the remedy as a sentence, if there is one besides trying again.
@@ -200,9 +231,15 @@ impl ProviderError {
             Self::Refused { .. } => {
                 Some("Check that `llm.model` and `llm.baseUrl` belong together.".to_owned())
             }
-            Self::Unavailable { .. } => {
-                Some("Check the network and `llm.baseUrl`, or try again later.".to_owned())
-            }
+            Self::Policy { .. } => Some(
+                "Say it in other words, or begin anew with `ship context new` if it is something said earlier."
+                    .to_owned(),
+            ),
+            Self::Country { .. } => Some(
+                "Take a provider that serves your country, or set `llm.baseUrl` to a host that does."
+                    .to_owned(),
+            ),
+            Self::Unavailable { status, .. } => Some(later_advice(*status).to_owned()),
             Self::TooLongToWait { wait, .. } => {
                 Some(format!("Try again in {}.", Seconds(*wait)))
             }
@@ -210,10 +247,10 @@ impl ProviderError {
                 "Try again, or raise `{}` if the model is only slow.",
                 deadline.setting()
             )),
-            Self::Protocol { .. } | Self::BaseUrl { .. } => Some(
-                "Set `llm.baseUrl` to the address of the provider's API, such as https://api.openai.com/v1."
-                    .to_owned(),
-            ),
+            Self::Protocol { provider, .. } | Self::BaseUrl { provider, .. } => Some(format!(
+                "Set `llm.baseUrl` to the address of the provider's API, such as {}.",
+                usual_address(provider)
+            )),
             Self::Cut { .. } | Self::Failed { .. } => None,
         }
     }
@@ -246,6 +283,26 @@ impl Deadline {
             Self::FirstByte => "begin to answer",
             Self::Idle => "go on with the answer",
         }
+    }
+}
+
+/// Returns what may help when a provider did not answer, by the status of its last answer.
+fn later_advice(status: Option<u16>) -> &'static str {
+    match status {
+        None => "Check the network and `llm.baseUrl`, or try again later.",
+        Some(429) => {
+            "It limits how much it is asked in a minute; try again later, or raise the limit of the account."
+        }
+        Some(503 | 529) => "It has more to do than it can; try again later.",
+        Some(_) => "The fault is on its side; try again later.",
+    }
+}
+
+/// Returns the address at which a provider usually is.
+fn usual_address(provider: &str) -> &'static str {
+    match provider {
+        "anthropic" => "https://api.anthropic.com",
+        _ => "https://api.openai.com/v1",
     }
 }
 
@@ -383,6 +440,29 @@ mod tests {
             last: "it answered 500 Internal Server Error".to_owned(),
         };
         assert!(failed(Some(500)).is_unexplained() && !failed(None).is_unexplained());
+    }
+
+    #[test]
+    fn the_advice_fits_what_has_happened() {
+        let unavailable = |status| ProviderError::Unavailable {
+            provider: "openai".to_owned(),
+            attempts: 5,
+            status,
+            last: "no".to_owned(),
+        };
+        for status in [429, 500, 502, 503, 529] {
+            let advice = unavailable(Some(status)).remedy().unwrap();
+            assert!(!advice.contains("network") && advice.contains("later"), "{status}: {advice}");
+        }
+        assert!(unavailable(None).remedy().unwrap().contains("Check the network"));
+        let wrong_address = |provider: &str| ProviderError::BaseUrl {
+            provider: provider.to_owned(),
+            problem: "it names no host".to_owned(),
+        };
+        let advice = wrong_address("anthropic").remedy().unwrap();
+        assert!(advice.ends_with("https://api.anthropic.com.") && !advice.contains("openai"));
+        let advice = wrong_address("openai").remedy().unwrap();
+        assert!(advice.ends_with("https://api.openai.com/v1."));
     }
 
     #[test]

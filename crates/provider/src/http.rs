@@ -256,7 +256,7 @@ impl HttpProvider {
             }
             RetryDecision::Wait(wait) => {
                 if wait > QUIET_WAIT_MAX {
-                    sink(wait_notice(wait, attempts.failures, &failure.reason));
+                    sink(wait_notice(wait, attempts.failures, &failure));
                 }
                 self.pace.wait(wait).await;
                 Ok(())
@@ -447,14 +447,16 @@ impl fmt::Debug for HttpProvider {
 }
 
 /// Makes a notice of a wait. It is shown and not stored.
-fn wait_notice(wait: Duration, attempt: u32, reason: &str) -> Chunk {
+fn wait_notice(wait: Duration, attempt: u32, failure: &AttemptFailure) -> Chunk {
     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let seconds = wait.as_secs_f64().ceil();
+    let text = format!("retrying in {seconds} s ({})", failure.error.short_reason());
     let data = Object::from([
         ("kind", Json::from("retry")),
         ("waitMs", millis.into()),
         ("attempt", u64::from(attempt).into()),
-        ("reason", reason.into()),
-        ("text", format!("{reason}; I try again in {} s", wait.as_secs_f64().ceil()).into()),
+        ("reason", failure.reason.as_str().into()),
+        ("text", text.into()),
     ]);
     Chunk::Data(Object::from([
         ("type", Json::from("data-notice")),

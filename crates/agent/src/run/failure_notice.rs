@@ -71,6 +71,12 @@ fn plain_sentence(error: &ProviderError) -> &'static str {
             "my model cannot be used at the moment. Please tell the person who runs me."
         }
         ProviderError::Refused { .. } => "my model refused the request.",
+        ProviderError::Policy { .. } => {
+            "my model refused what was said. Please say it in other words."
+        }
+        ProviderError::Country { .. } => {
+            "my model does not serve this place. Please tell the person who runs me."
+        }
         ProviderError::Cut { .. } => "the connection to my model was lost.",
         _ => "my model is not available at the moment. Please try again later.",
     }

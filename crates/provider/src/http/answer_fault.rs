@@ -67,6 +67,10 @@ pub(crate) enum Verdict {
     Key,
     /// The model or the address does not exist.
     Model,
+    /// The provider's policy refuses the content.
+    Policy,
+    /// The provider does not serve the country of the sender.
+    Country,
     /// The host wants another form of the same request.
     Form(HostForm),
     /// The problem is temporary.
@@ -146,6 +150,9 @@ impl ProviderErrorText {
         if let Some(form) = self.wanted_form() {
             return Verdict::Form(form);
         }
+        if let Some(verdict) = self.verdict_by_words() {
+            return verdict;
+        }
         match self.status {
             Some(401 | 403) => Verdict::Key,
             Some(402) => Verdict::Quota,
@@ -155,6 +162,40 @@ impl ProviderErrorText {
             Some(300..=399) => Verdict::OtherServer,
             Some(_) => Verdict::Refused,
             None => self.verdict_by_mark(),
+        }
+    }
+
+    /// Determines the meaning of refusals that share a status with others.
+    fn verdict_by_words(&self) -> Option<Verdict> {
+        const COUNTRY: &[&str] =
+            &["unsupported_country", "territory not supported", "location is not supported"];
+        const POLICY: &[&str] = &[
+            "content_policy",
+            "content_filter",
+            "content policy",
+            "content management policy",
+            "responsibleaipolicy",
+            "safety system",
+            "usage policy",
+        ];
+        const MODEL: &[&str] = &[
+            "unsupported_model",
+            "model_not_supported",
+            "model_not_found",
+            "model is not supported",
+            "unsupported model",
+        ];
+        let message = self.message.to_ascii_lowercase();
+        let says = |words: &[&str]| {
+            words.iter().any(|word| {
+                message.contains(word) || self.marks.iter().any(|mark| mark.contains(word))
+            })
+        };
+        match self.status {
+            Some(400 | 403) if says(COUNTRY) => Some(Verdict::Country),
+            Some(400 | 403 | 422) if says(POLICY) => Some(Verdict::Policy),
+            Some(400 | 403 | 404 | 422) if says(MODEL) => Some(Verdict::Model),
+            _ => None,
         }
     }
 

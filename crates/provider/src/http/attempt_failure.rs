@@ -128,6 +128,8 @@ impl RequestParty<'_> {
             }
             Verdict::Quota => ProviderError::Quota { provider, message: words.clone() },
             Verdict::Key => ProviderError::Key { provider, message: words.clone() },
+            Verdict::Policy => ProviderError::Policy { provider, message: words.clone() },
+            Verdict::Country => ProviderError::Country { provider, message: words.clone() },
             Verdict::Model => ProviderError::Model {
                 provider,
                 host: self.host.to_owned(),

@@ -49,6 +49,34 @@ async fn a_bad_key_names_the_setting_and_never_the_key() {
 }
 
 #[tokio::test]
+async fn a_policy_a_country_and_an_unsupported_model_have_words_of_their_own() {
+    for (status, body, code, words) in [
+        (
+            "400 x",
+            r#"{"error":{"message":"Your request was rejected as a result of our safety system.","type":"invalid_request_error","code":"content_policy_violation"}}"#,
+            "policy",
+            "openai refuses the content of the request: ",
+        ),
+        (
+            "403 x",
+            r#"{"error":{"message":"Country, region, or territory not supported","type":"invalid_request_error","code":"unsupported_country_region_territory"}}"#,
+            "country",
+            "openai does not serve the country from which it is asked: ",
+        ),
+        (
+            "400 x",
+            r#"{"error":{"message":"The requested model is not supported.","code":"model_not_supported"}}"#,
+            "model",
+            "has no model `m` (`llm.model`)",
+        ),
+    ] {
+        let (found, told) = refused(status, body).await;
+        assert_eq!(found, code, "{told}");
+        assert!(told.contains(words) && !told.contains("llm.apiKey"), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_model_names_model_and_address() {
     let body = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
     let (code, told) = refused("404 Not Found", body).await;

@@ -53,7 +53,7 @@ async fn a_wait_that_the_provider_asks_for_is_kept_and_told_to_the_person() {
         assert_eq!(
             Json::from(notice.clone()).stringify(),
             format!(
-                r#"{{"type":"data-notice","data":{{"kind":"retry","waitMs":{wait},"attempt":1,"reason":"Rate limit reached (429)","text":"Rate limit reached (429); I try again in {seconds} s"}},"transient":true}}"#
+                r#"{{"type":"data-notice","data":{{"kind":"retry","waitMs":{wait},"attempt":1,"reason":"Rate limit reached (429)","text":"retrying in {seconds} s (429)"}},"transient":true}}"#
             )
         );
     }

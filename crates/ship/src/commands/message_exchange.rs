@@ -127,6 +127,8 @@ pub(crate) enum Notice<'a> {
     MakingRoom(&'a str),
     /// The context was compacted.
     MadeRoom(&'a str),
+    /// The provider is asked again after a wait.
+    Retry(&'a str),
     /// Any other notice.
     Other(&'a str),
 }
@@ -140,6 +142,7 @@ pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
         Some("context") => Notice::Context(text),
         Some("compacting") => Notice::MakingRoom(text),
         Some("compacted") => Notice::MadeRoom(text),
+        Some("retry") => Notice::Retry(text),
         _ => Notice::Other(text),
     })
 }

@@ -127,6 +127,7 @@ async fn print_notices<T>(
     running: impl Future<Output = T>,
 ) -> T {
     let mut running = pin!(running);
+    let mut note = output::PassingNote::default();
     loop {
         tokio::select! {
             result = &mut running => return result,
@@ -139,7 +140,9 @@ async fn print_notices<T>(
                     }
                     _ => continue,
                 };
+                note.clear();
                 match read_notice(part) {
+                    Some(Notice::Retry(text)) => note.show(text),
                     Some(Notice::Context(line)) => output::print_notice(&hints_for_shell(line, &session.chat_flags)),
                     // A compaction is no reason to worry; waiting for a provider may be.
                     Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::print_notice(text),

@@ -11,7 +11,7 @@ use crate::commands::interrupt::Interrupt;
 use crate::commands::message_exchange::{Notice, print_waiting, read_notice};
 use crate::failure::Failure;
 use crate::markdown::Markdown;
-use crate::output;
+use crate::output::{self, PassingNote};
 use crate::session::Session;
 use crate::style::Style;
 use crate::text_for_user;
@@ -24,12 +24,14 @@ pub(super) struct Screen<'a> {
     markdown: Markdown,
     /// Whether the cursor is not at the start of a line.
     mid_line: bool,
+    note: PassingNote,
 }
 
 impl<'a> Screen<'a> {
     pub(super) fn new(session: &'a Session, listener: Listener) -> Self {
         let style = Style::of_stdout();
-        Self { session, listener, style, markdown: Markdown::of_stdout(), mid_line: false }
+        let (markdown, note) = (Markdown::of_stdout(), PassingNote::default());
+        Self { session, listener, style, markdown, mid_line: false, note }
     }
 
     /// Shows events until `running` ends, and returns its result.
@@ -52,6 +54,7 @@ impl<'a> Screen<'a> {
                 result = &mut running => break result,
             }
         };
+        self.note.clear();
         shown?;
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
@@ -71,6 +74,7 @@ impl<'a> Screen<'a> {
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
+        self.note.clear();
         match event {
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
                 let text = self.markdown.push(&output::escape_unprintable(delta));
@@ -97,6 +101,10 @@ impl<'a> Screen<'a> {
                     output::print_part(&self.markdown.end())?;
                     self.new_line()?;
                     output::print_line(&dim_line(line))
+                }
+                Some(Notice::Retry(text)) => {
+                    self.note.show(text);
+                    Ok(())
                 }
                 // A reader at the other end of a pipe gets only the answers.
                 Some(Notice::MakingRoom(text) | Notice::MadeRoom(text))
