@@ -120,7 +120,9 @@ pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 pub use ship_message as message;
 pub use ship_message::json::Json;
 pub use ship_message::{Chunk, Role, UiMessage, UiPart};
-pub use ship_project::{LoadProjectError, Project, Skill, SkillSource, SkillState, SystemTexts};
+pub use ship_project::{
+    LoadProjectError, Project, RequestFacts, Skill, SkillSource, SkillState, SystemTexts,
+};
 pub use ship_provider as provider;
 pub use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, Usage};
 pub use ship_store as store;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ship_context::ShowRules;
 use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
-use ship_project::{ArchiveSettings, Settings, TokenBudget};
+use ship_project::{ArchiveSettings, RequestFacts, Settings, TokenBudget};
 
 /// A log of more lines is compacted. No setting has it: it bounds how long it takes to open a chat.
 const LOG_LINES_MAX: u64 = 20_000;
@@ -41,8 +42,8 @@ pub struct Rules {
     pub log_lines_max: u64,
     /// The number of bytes above which it is compacted.
     pub log_bytes_max: u64,
-    /// `llm.requestIdInSystem`: whether the request id stands in the first system block.
-    pub request_id_in_system: bool,
+    /// `llm.requestFacts`: where the request id and the time stand.
+    pub request_facts: RequestFacts,
     /// `context.chatEgress.chatSendMaxCallsPerRun`: the number of `chat_send` calls in a run.
     pub chat_sends_max: usize,
     /// `context.chatEgress.chatSendIdempotency`: whether the same text is sent only once for one message.
@@ -61,6 +62,16 @@ impl Default for Rules {
     /// Returns the rules of a project that says nothing.
     fn default() -> Self {
         Self::from(&Settings::default())
+    }
+}
+
+impl Rules {
+    /// Returns the rules for what a model is shown.
+    pub(crate) fn show_rules(&self) -> ShowRules {
+        ShowRules {
+            tool_output_chars: self.tool_output_chars,
+            has_request_facts: self.request_facts == RequestFacts::Message,
+        }
     }
 }
 
@@ -85,7 +96,7 @@ impl From<&Settings> for Rules {
             },
             log_lines_max: LOG_LINES_MAX,
             log_bytes_max: LOG_BYTES_MAX,
-            request_id_in_system: llm.request_id_in_system,
+            request_facts: llm.request_facts,
             chat_sends_max: to_usize(context.chat_egress.chat_send_max_calls_per_run),
             chat_send_once: context.chat_egress.chat_send_idempotency,
             contexts: ContextRules::from(&context.contexts),
@@ -147,7 +158,7 @@ mod tests {
         assert_eq!((rules.archive_on_compact, rules.keep_last_messages), (true, 30));
         assert_eq!((rules.window, rules.input_tokens_max), (None, None));
         assert_eq!((rules.log_lines_max, rules.log_bytes_max), (20_000, 8_388_608));
-        assert!(!rules.request_id_in_system);
+        assert_eq!(rules.request_facts, RequestFacts::Message);
         assert_eq!((rules.chat_sends_max, rules.chat_send_once), (10, true));
         assert!(rules.approval.is_empty() && rules.client.is_empty());
         let ContextRules { enabled, active, snapshot } = rules.contexts;

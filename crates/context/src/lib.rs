@@ -56,7 +56,7 @@ pub use journal::{Journal, JournalLine, RunStart, SettledWork, is_later_message,
 pub use last_answer::note_about_last_answer;
 pub use open_request::open_request;
 pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_question, is_question, recover};
-pub use shown_messages::{ShownLimits, shown_to_model};
+pub use shown_messages::{ShowRules, shown_to_model};
 pub use system_blocks::{
     BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks,
 };

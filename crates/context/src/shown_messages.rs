@@ -15,15 +15,17 @@ use ship_record::{Metadata, without_notices};
 use crate::cut_text::{CutMark, cut_middle};
 use crate::shown_references::{fetched_reference, is_reference};
 
-/// The limits of what a model is shown.
-#[derive(Clone, Copy, Debug)]
-pub struct ShownLimits {
+/// The rules for what a model is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShowRules {
     /// `limits.toolOutputChars`: the length to which a tool's output is cut.
     pub tool_output_chars: usize,
+    /// `llm.requestFacts: "message"`: whether the request id and the time stand beside a person's text.
+    pub has_request_facts: bool,
 }
 
 /// Returns the messages to show: a copy of the view, completed where a model needs it.
-pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
+pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Vec<UiMessage> {
     let mut references: Vec<UiPart> = Vec::new();
     let show = |message: &M| {
         let message = message.borrow();
@@ -40,14 +42,14 @@ pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> 
     view.iter().map(show).collect()
 }
 
-fn shown_message(message: &UiMessage, limits: ShownLimits) -> UiMessage {
+fn shown_message(message: &UiMessage, limits: ShowRules) -> UiMessage {
     let mut message = without_notices(message).into_owned();
     if message.parts().iter().all(|part| matches!(part, UiPart::StepStart(_))) {
         message.parts_mut().clear();
     }
     match message.role() {
         Role::User => {
-            if let Some(speaker) = speaker(&message) {
+            if let Some(speaker) = speaker(&message, limits.has_request_facts) {
                 message.parts_mut().insert(0, UiPart::text(speaker));
             }
         }
@@ -67,21 +69,22 @@ fn shown_message(message: &UiMessage, limits: ShownLimits) -> UiMessage {
 }
 
 /// Returns the author and the time of a message from its stored metadata, so that later requests
-/// have the same bytes.
-fn speaker(message: &UiMessage) -> Option<String> {
+/// have the same bytes. The author always stands there, because in a group the model must know who spoke.
+fn speaker(message: &UiMessage, has_request_facts: bool) -> Option<String> {
     let metadata = Metadata::of(message);
+    let facts = Some(metadata).filter(|_| has_request_facts);
     let lines = [
-        metadata.request_id().map(|id| format!("Request ID: {id}")),
+        facts.and_then(Metadata::request_id).map(|id| format!("Request ID: {id}")),
         metadata.user_id().map(|id| format!("UserId: {id}")),
         metadata.username().map(|name| format!("Username: {name}")),
-        metadata.ts().map(|ts| format!("Time: {ts}")),
+        facts.and_then(Metadata::ts).map(|ts| format!("Time: {ts}")),
         metadata.note_to_model().map(str::to_owned),
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn is_shown_whole(part: &UiPart, limits: ShownLimits) -> bool {
+fn is_shown_whole(part: &UiPart, limits: ShowRules) -> bool {
     let UiPart::Tool(tool) = part else { return true };
     !is_open(tool) && shortened_output(tool, limits.tool_output_chars).is_none()
 }
@@ -130,7 +133,7 @@ fn shortened_output(tool: &ToolPart, chars_max: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    const LIMITS: ShownLimits = ShownLimits { tool_output_chars: 40 };
+    const LIMITS: ShowRules = ShowRules { tool_output_chars: 40, has_request_facts: true };
 
     #[test]
     fn the_person_is_named_before_the_text_and_the_text_stays_verbatim() {
@@ -148,6 +151,16 @@ mod tests {
                 r#"{"type":"text","text":" hi "}"#
             ]
         );
+    }
+
+    #[test]
+    fn without_request_facts_the_author_and_what_the_model_must_know_stay() {
+        let message = UiMessage::parse(
+            r#"{"id":"u1","role":"user","parts":[{"type":"text","text":"hi"}],"metadata":{"ts":0,"requestId":"r1","userId":"7","noteToModel":"Stopped."}}"#,
+        )
+        .unwrap();
+        let shown = shown_to_model(&[message], ShowRules { has_request_facts: false, ..LIMITS });
+        assert_eq!(shown[0].text(), "UserId: 7\nStopped.\nhi");
     }
 
     #[test]

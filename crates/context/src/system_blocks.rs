@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use ship_record::Timestamp;
+
 /// One system block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemBlock {
@@ -67,6 +69,8 @@ pub struct BlockSources {
     pub chat_id: Option<String>,
     /// The id of the request, if it shall stand in the first block.
     pub request_id: Option<String>,
+    /// The time of the message that is answered, if it shall stand in the first block.
+    pub time: Option<Timestamp>,
     /// The way in which the person sees the answer.
     pub output_rules: OutputRules,
     /// Whether the agent has the tool that delivers a text at once.
@@ -118,9 +122,15 @@ pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
         }
     };
     add("runtime", &runtime_text(sources));
-    add("profile/Primary.md", sources.profile_primary.as_deref().unwrap_or_default());
-    add("profile/other.md", sources.profile_other.as_deref().unwrap_or_default());
-    add("memory/Primary.md", sources.memory.as_deref().unwrap_or_default());
+    for (name, heading, text) in [
+        ("profile/Primary.md", "Profile", &sources.profile_primary),
+        ("profile/other.md", "Profile: other", &sources.profile_other),
+        ("memory/Primary.md", "Memory of this chat", &sources.memory),
+    ] {
+        // Some hosts make one text of all blocks, and then only headings show where a block begins.
+        let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        add(name, &text.map_or(String::new(), |text| format!("# {heading}\n\n{text}")));
+    }
     let agent = sources.agent.as_deref().filter(|text| !text.trim().is_empty());
     add("Agent.md", agent.unwrap_or(DEFAULT_ROLE));
     add("built-in", &built_in_text(sources));
@@ -141,6 +151,7 @@ fn runtime_text(sources: &BlockSources) -> String {
         ("Channel", &sources.channel),
         ("ChatId", &sources.chat_id),
         ("Request ID", &sources.request_id),
+        ("Time", &sources.time.map(|time| time.to_string())),
     ] {
         if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
             // Writing to a `String` cannot fail.
@@ -196,6 +207,7 @@ mod tests {
             channel: Some(String::new()),
             chat_id: None,
             request_id: None,
+            time: None,
             output_rules: OutputRules::Streamed,
             has_chat_send: false,
             has_skills: false,

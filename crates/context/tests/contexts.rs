@@ -6,7 +6,7 @@ use ship_context::contexts::{
     find_context, has_other_messages, listing_json, message_left_behind, own_messages,
     recall_reference,
 };
-use ship_context::{ShownLimits, open_request, shown_to_model};
+use ship_context::{ShowRules, open_request, shown_to_model};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
 use ship_record::{ContextId, NewMetadata, Timestamp};
@@ -44,7 +44,8 @@ fn archive(context: &ContextId, messages: &[UiMessage], at: i64) -> Snapshot {
 
 /// What a model sees: a line for each message, `|` between its parts.
 fn seen(messages: &[UiMessage]) -> String {
-    let shown = shown_to_model(messages, ShownLimits { tool_output_chars: 12_000 });
+    let shown =
+        shown_to_model(messages, ShowRules { tool_output_chars: 12_000, has_request_facts: true });
     let part = |part: &UiPart| match part {
         UiPart::Text(text) => text.text().lines().next().unwrap_or_default().to_owned(),
         UiPart::Tool(tool) => format!("{}()", tool.name().unwrap_or_default()),

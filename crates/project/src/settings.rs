@@ -10,7 +10,9 @@ mod key;
 mod value;
 
 pub use address::Address;
-pub use choices::{GroupAccess, OnUncertain, ProviderName, QueueMode, TelegramMode, TokenBudget};
+pub use choices::{
+    GroupAccess, OnUncertain, ProviderName, QueueMode, RequestFacts, TelegramMode, TokenBudget,
+};
 use key::settings;
 pub(crate) use key::{SettingGroup, SettingKey, is_group, key, keys};
 use ship_record::Durability;
@@ -96,8 +98,9 @@ settings! {
         "llm.retries" retries: u64 = 4, 0..=100;
         /// Whether logs may hold the text of messages. SMA_LOG_LLM_MESSAGES=0 turns it off as well.
         "llm.logMessages" log_messages: bool = true;
-        /// Whether the request id stands in the first system block, which costs the prompt cache at every turn.
-        "llm.requestIdInSystem" request_id_in_system: bool = false;
+        /// Where request id and time stand: "message", beside the person's text; "system", in the first system block,
+        /// which costs the prompt cache at every turn; or "off".
+        "llm.requestFacts" request_facts: RequestFacts = RequestFacts::Message;
     }
 
     /// What the model is shown of a chat, and when the older part is summarised.

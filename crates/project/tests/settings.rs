@@ -3,7 +3,9 @@
 use std::fs;
 
 use proptest::prelude::*;
-use ship_project::{LoadProjectError, Project, ProviderName, SettingSource, Settings, TokenBudget};
+use ship_project::{
+    LoadProjectError, Project, ProviderName, RequestFacts, SettingSource, Settings, TokenBudget,
+};
 
 /// A project folder with these two files, loaded under these variables.
 struct Folder(tempfile::TempDir);
@@ -54,7 +56,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("llm.idleMs", "60000"),
     ("llm.retries", "4"),
     ("llm.logMessages", "true"),
-    ("llm.requestIdInSystem", "false"),
+    ("llm.requestFacts", "\"message\""),
     ("context.history.keepLastMessages", "30"),
     ("context.history.maxInputTokensApprox", "\"auto\""),
     ("context.history.archiveOnCompact", "true"),
@@ -467,4 +469,21 @@ proptest! {
         let open = key.replace('.', "\": {\"");
         let _ = load(&format!("{{\"{open}\": {value}{}", "}".repeat(key.matches('.').count() + 1)));
     }
+}
+
+#[test]
+fn a_setting_of_an_older_version_is_read_with_a_warning_that_names_its_successor() {
+    let read = |json: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ship.json"), json).unwrap();
+        let project = Project::load(folder.path(), []).unwrap();
+        let warnings: Vec<String> = project.warnings().iter().map(|it| it.to_string()).collect();
+        (project.settings().llm.request_facts, warnings.join("\n"))
+    };
+    let (facts, warning) = read(r#"{"llm":{"requestIdInSystem":true}}"#);
+    assert_eq!(facts, RequestFacts::System);
+    assert!(warning.contains("`llm.requestIdInSystem` is now `llm.requestFacts`"), "{warning}");
+    let both = r#"{"llm":{"requestFacts":"off","requestIdInSystem":true}}"#;
+    assert_eq!(read(both).0, RequestFacts::Off, "the new one counts");
+    assert_eq!(read(r#"{"llm":{"requestIdInSystem":false}}"#).0, RequestFacts::Message);
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::{ShownLimits, shown_to_model};
+use ship_context::{ShowRules, shown_to_model};
 use ship_message::UiMessage;
 
 /// Returns the messages as a model is shown them: those of the context, and the run's own so far.
 pub(crate) fn show_messages(
-    limits: ShownLimits,
+    limits: ShowRules,
     messages: &[Arc<UiMessage>],
     so_far: Option<&UiMessage>,
     pruned: &PrunedOutputs,

@@ -90,8 +90,7 @@ impl ActiveRun {
     /// Returns the present system blocks of this run.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
         let log = self.state.lock().await;
-        let request_id = Some(self.request_id.as_str());
-        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), request_id, &log.loaded)
+        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), &log.loaded)
     }
 
     /// Returns the messages before this run.

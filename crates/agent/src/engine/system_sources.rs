@@ -9,8 +9,8 @@ use std::sync::Arc;
 use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_project::{FileError, Skill, SystemTexts};
-use ship_store::{About, ChatKey, Metadata};
+use ship_project::{FileError, RequestFacts, Skill, SystemTexts};
+use ship_store::{About, ChatKey, Metadata, Timestamp};
 
 use super::Engine;
 use crate::chat::loaded_skills;
@@ -18,8 +18,15 @@ use crate::chat::loaded_skills;
 /// The sources of the system blocks.
 pub(crate) struct SystemSources {
     place: ChatLocation,
+    question: QuestionFacts,
     texts: SystemTexts,
     pub(crate) skills: Vec<Skill>,
+}
+
+/// The request id and the time of the message that a request answers.
+struct QuestionFacts {
+    request_id: Option<String>,
+    ts: Option<Timestamp>,
 }
 
 /// The location of a chat, as far as it is known.
@@ -46,16 +53,25 @@ impl SystemSources {
         about: About,
         messages: &[Arc<UiMessage>],
     ) -> Self {
-        let chat_id =
-            last_question_metadata(messages).and_then(Metadata::chat_id).map(str::to_owned);
-        Self::read_at(agent, chat, ChatLocation { channel: about.channel, chat_id })
+        Self::read_at(agent, chat, about.channel, last_question_metadata(messages))
     }
 
-    /// Reads the sources for a location.
-    pub(crate) fn read_at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
+    /// Reads the sources of a request that answers this question.
+    pub(crate) fn read_at(
+        agent: &Engine,
+        chat: &ChatKey,
+        channel: Option<String>,
+        question: Option<Metadata<'_>>,
+    ) -> Self {
+        let chat_id = question.and_then(Metadata::chat_id).map(str::to_owned);
+        let question = QuestionFacts {
+            request_id: question.and_then(Metadata::request_id).map(str::to_owned),
+            ts: question.and_then(Metadata::ts),
+        };
+        let place = ChatLocation { channel, chat_id };
         let (mut texts, skills) = (agent.project.texts(chat), agent.project.skills());
         texts.role = agent.role.clone().or(texts.role);
-        Self { place, texts, skills }
+        Self { place, question, texts, skills }
     }
 
     pub(crate) fn place(&self) -> &ChatLocation {
@@ -72,11 +88,11 @@ impl SystemSources {
         &self,
         agent: &Engine,
         chat: &ChatKey,
-        request_id: Option<&str>,
         loaded: &[String],
     ) -> Vec<SystemBlock> {
         let ChatLocation { channel, chat_id } = self.place.clone();
-        let request_id = request_id.filter(|_| agent.rules.request_id_in_system);
+        let is_told = agent.rules.request_facts == RequestFacts::System;
+        let question = Some(&self.question).filter(|_| is_told);
         let has_tool = |name: &str| agent.tools.contains_key(name);
         system_blocks(&BlockSources {
             project_root: agent.project.project_root(),
@@ -87,7 +103,8 @@ impl SystemSources {
             has_contexts: has_tool("chat_context_new"),
             channel,
             chat_id,
-            request_id: request_id.map(str::to_owned),
+            request_id: question.and_then(|question| question.request_id.clone()),
+            time: question.and_then(|question| question.ts),
             profile_primary: self.texts.profile_primary.clone(),
             profile_other: self.texts.profile_other.clone(),
             memory: self.texts.memory.clone(),

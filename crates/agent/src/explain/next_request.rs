@@ -7,16 +7,14 @@ use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recov
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
-use ship_store::{Chat, ChatKey, ChatState, LedgerBody, Metadata};
+use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::chat::{
     Activation, CompactionState, LEDGER_PAGE, inbound_id_in, is_message, loaded_skills,
     pruned_outputs, view_messages,
 };
 use crate::digest::digest;
-use crate::engine::{
-    Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_question_metadata,
-};
+use crate::engine::{Agent, CompactionTrigger, Engine, SystemSources, last_question_metadata};
 use crate::error::RunError;
 use crate::inbound::promoted_message;
 use crate::inbox::UnreadLedger;
@@ -73,19 +71,16 @@ impl Agent {
         let messages: Vec<Arc<UiMessage>> =
             found.messages.iter().chain(&found.queued).cloned().collect();
         let question = last_question_metadata(&messages);
-        let chat_id = question.and_then(Metadata::chat_id).map(str::to_owned);
-        let place = ChatLocation { channel: found.channel, chat_id };
-        let sources = SystemSources::read_at(agent, chat, place);
-        let request_id = question.and_then(Metadata::request_id);
-        let blocks = sources.blocks(agent, chat, request_id, &found.loaded);
-        let mut request = PreparedRequest::new(
-            agent,
-            blocks,
-            &found.messages,
-            found.so_far.as_ref(),
-            &found.pruned,
-        );
-        let queued = PreparedRequest::new(agent, Vec::new(), &found.queued, None, &found.pruned);
+        let sources = SystemSources::read_at(agent, chat, found.channel, question);
+        let blocks = sources.blocks(agent, chat, &found.loaded);
+        // What a run in progress has said stands before the messages that wait for it.
+        let (messages, queued) = match &found.so_far {
+            None => (&messages, &[][..]),
+            Some(_) => (&found.messages, found.queued.as_slice()),
+        };
+        let mut request =
+            PreparedRequest::new(agent, blocks, messages, found.so_far.as_ref(), &found.pruned);
+        let queued = PreparedRequest::new(agent, Vec::new(), queued, None, &found.pruned);
         request.shown.extend(queued.shown);
         if let (Some(open), Some(carried)) = (&open, &found.carry) {
             agent.remember_counts(&**open, carried).await?;

@@ -6,7 +6,7 @@
 
 use std::cell::LazyCell;
 
-use ship_context::{ShownLimits, SystemBlock, shown_to_model};
+use ship_context::{SystemBlock, shown_to_model};
 use ship_message::UiMessage;
 use ship_provider::ToolSpec;
 use ship_store::{LedgerBody, LedgerLine};
@@ -65,7 +65,7 @@ impl<'a> InputRoom<'a> {
     /// otherwise no run would ever take it in.
     pub(crate) fn take(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
-        let limits = ShownLimits { tool_output_chars: self.agent.rules.tool_output_chars };
+        let limits = self.agent.rules.show_rules();
         let shown = shown_to_model(&[promoted_message(entry, String::new(), None)], limits);
         let bytes: usize = shown.iter().map(|message| message.text().len()).sum();
         self.tokens_at_most += bytes as u64 + MARGIN;

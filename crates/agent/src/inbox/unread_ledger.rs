@@ -17,7 +17,7 @@ use ship_store::{
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
 use crate::chat::{LEDGER_PAGE, is_message, loaded_skills, promoted_messages, view_messages};
-use crate::engine::{Engine, SystemSources, last_question_metadata};
+use crate::engine::{Engine, SystemSources};
 
 /// The entries of the ledger that no run has read.
 pub(crate) struct UnreadLedger {
@@ -51,8 +51,7 @@ fn blocks(agent: &Engine, chat: &dyn Chat, state: &ChatState) -> Vec<SystemBlock
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
     let loaded = state.view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default();
     let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages);
-    let request_id = last_question_metadata(&messages).and_then(Metadata::request_id);
-    sources.blocks(agent, chat.key(), request_id, &loaded)
+    sources.blocks(agent, chat.key(), &loaded)
 }
 
 /// Returns the last message that was answered, from the ledger alone.

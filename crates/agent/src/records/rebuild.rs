@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::{Journal, ShownLimits, SystemBlock};
+use ship_context::{Journal, ShowRules, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Request, ToolSpec};
@@ -55,7 +55,7 @@ pub(crate) async fn rebuild(
     match &record.shown {
         RequestMessages::Context { position, message_id, parts }
         | RequestMessages::Continuation { position, message_id, parts, .. } => {
-            let limits = ShownLimits { tool_output_chars: record.tool_output_chars };
+            let limits = record.show_rules;
             let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
             rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
@@ -104,7 +104,7 @@ impl RebuiltRequest {
         position: Position,
         message_id: &str,
         parts: usize,
-        limits: ShownLimits,
+        limits: ShowRules,
     ) -> Result<(), ReadError> {
         let logs = ChatLogs::since(chat, position.generation).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;

@@ -6,6 +6,7 @@
 //! blobs, the recipe, and the length to which tool outputs are cut. An answer is a line of its own, because a
 //! request without an answer must be recorded too.
 
+use ship_context::ShowRules;
 use ship_message::json::{Json, Object};
 use ship_provider::{AnswerEnd, Recipe, Usage};
 use ship_store::{Gen, Position, Seq, Timestamp};
@@ -43,8 +44,8 @@ pub struct RequestRecord {
     pub rendering: u64,
     /// The maximal length of the answer.
     pub max_tokens: u64,
-    /// `limits.toolOutputChars` at that time.
-    pub tool_output_chars: usize,
+    /// The rules for what the model was shown: `limits.toolOutputChars` and `llm.requestFacts` at that time.
+    pub show_rules: ShowRules,
     /// The size of the body in bytes.
     pub bytes: u64,
     /// The digest of the body.
@@ -197,7 +198,10 @@ impl RequestRecord {
         let mut recipe = self.recipe.to_object();
         recipe.set("rendering", self.rendering);
         frame.set("recipe", recipe);
-        frame.set("toolOutputChars", self.tool_output_chars as u64);
+        frame.set("toolOutputChars", self.show_rules.tool_output_chars as u64);
+        if !self.show_rules.has_request_facts {
+            frame.set("requestFacts", false);
+        }
         frame
     }
 
@@ -247,7 +251,12 @@ impl RequestRecord {
                 recorded.and_then(Json::as_u64).unwrap_or(1)
             },
             max_tokens: number("maxTokens")?,
-            tool_output_chars: usize::try_from(number("toolOutputChars")?).ok()?,
+            show_rules: ShowRules {
+                tool_output_chars: usize::try_from(number("toolOutputChars")?).ok()?,
+                // Older records have no such field: the facts always stood beside the text.
+                has_request_facts: object.get("requestFacts").and_then(Json::as_bool)
+                    != Some(false),
+            },
             bytes: number("bytes")?,
             sha256: text("sha256")?,
             tokens: RequestTokens::from_json(object.get("tokens")?)?,

@@ -149,7 +149,7 @@ impl<'a> ModelCall<'a> {
             recipe: compiled.recipe.clone(),
             rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
-            tool_output_chars: rules.tool_output_chars,
+            show_rules: rules.show_rules(),
             bytes: compiled.body.len() as u64,
             sha256: digest(compiled.body.as_bytes()),
             tokens,

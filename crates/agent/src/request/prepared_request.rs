@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::{ShownLimits, SystemBlock, file_tokens_at_most, surely_fits};
+use ship_context::{SystemBlock, file_tokens_at_most, surely_fits};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
@@ -29,7 +29,7 @@ impl PreparedRequest {
         so_far: Option<&UiMessage>,
         pruned: &PrunedOutputs,
     ) -> Self {
-        let limits = ShownLimits { tool_output_chars: agent.rules.tool_output_chars };
+        let limits = agent.rules.show_rules();
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,

@@ -99,11 +99,24 @@ async fn a_setting_that_names_no_tool_is_told_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn the_request_id_stands_in_the_first_block_only_when_that_is_set() {
-    for (json, stands) in [("{}", false), (r#"{"llm":{"requestIdInSystem":true}}"#, true)] {
+async fn request_id_and_time_stand_beside_the_text_in_the_first_block_or_nowhere() {
+    for (json, in_system, in_message) in [
+        ("{}", false, true),
+        (r#"{"llm":{"requestFacts":"system"}}"#, true, false),
+        (r#"{"llm":{"requestFacts":"off"}}"#, false, false),
+        // The setting of older versions.
+        (r#"{"llm":{"requestIdInSystem":true}}"#, true, false),
+    ] {
         let folder = ProjectFolder::new(&[("ship.json", json)]);
         let ran = say(&folder, "one", &[text("Hi.")]).await;
-        assert_eq!(systems(&ran)[0].contains("Request ID: req one"), stands, "{json}");
+        for fact in ["Request ID: req one", "Time: "] {
+            assert_eq!(systems(&ran)[0].contains(fact), in_system, "{json}: {fact}");
+            let request = ran.agent.inspect(&chat()).await.unwrap();
+            assert_eq!(request.messages[0].text().contains(fact), in_message, "{json}: {fact}");
+        }
+        let calls = ran.agent.requests(&chat(), 10).await.unwrap();
+        let past = ran.agent.past_request(&chat(), &calls[0].record.id).await.unwrap().unwrap();
+        assert!(past.is_equal, "{json}: {:?}", past.missing);
     }
 }
 

@@ -179,6 +179,13 @@ pub enum WarningKind {
         /// The known key that was perhaps meant.
         nearest: Option<&'static str>,
     },
+    /// Another key has replaced this one, which is still read.
+    Replaced {
+        /// The full name of the key.
+        key: &'static str,
+        /// The full name of its successor.
+        by: &'static str,
+    },
     /// A key occurs twice; the later value counts.
     Twice {
         /// The full name of the key.
@@ -202,6 +209,9 @@ impl fmt::Display for Warning {
             }
             WarningKind::UnknownKey { key, nearest: None } => {
                 write!(f, ": `{key}` is not known and has no effect")
+            }
+            WarningKind::Replaced { key, by } => {
+                write!(f, ": `{key}` is now `{by}`; `true` is read as \"system\"")
             }
             WarningKind::Twice { key } => {
                 write!(f, ": `{key}` is set a second time; this one counts")

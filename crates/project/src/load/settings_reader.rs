@@ -16,10 +16,16 @@ use super::{
 };
 use crate::Secrets;
 use crate::file_reader::{FileBytes, is_missing, read_beginning};
-use crate::settings::{Address, SettingKey, Settings, TokenBudget, is_group, key, keys};
+use crate::settings::{
+    Address, RequestFacts, SettingKey, Settings, TokenBudget, is_group, key, keys,
+};
 
 /// The number of characters that are shown of a wrong value.
 const FOUND_CHARS_MAX: usize = 60;
+
+/// The setting of older versions that put the request id into the first system block, and its successor.
+const REQUEST_ID_IN_SYSTEM: &str = "llm.requestIdInSystem";
+const REQUEST_FACTS: &str = "llm.requestFacts";
 
 /// Everything that loading gives.
 pub(crate) struct Loaded {
@@ -215,6 +221,7 @@ impl<'a> SettingsReader<'a> {
             match key(&full) {
                 Some(key) => self.read_value(key, node),
                 None if is_group(&full) => self.read_group(&full, node),
+                None if full == REQUEST_ID_IN_SYSTEM => self.read_request_id_in_system(node),
                 // Editors use `$schema` to know the keys.
                 None if full == "$schema" => {}
                 None => {
@@ -223,6 +230,19 @@ impl<'a> SettingsReader<'a> {
                     self.warn(node.line, WarningKind::UnknownKey { key, nearest });
                 }
             }
+        }
+    }
+
+    /// Reads the setting that `llm.requestFacts` has replaced.
+    fn read_request_id_in_system(&mut self, node: &LocatedValue) {
+        self.warn(
+            node.line,
+            WarningKind::Replaced { key: REQUEST_ID_IN_SYSTEM, by: REQUEST_FACTS },
+        );
+        let is_new_set = self.sources.contains_key(REQUEST_FACTS);
+        if matches!(node.value, DocumentValue::Plain(Json::Bool(true))) && !is_new_set {
+            self.settings.llm.request_facts = RequestFacts::System;
+            self.sources.insert(REQUEST_FACTS, SettingSource::ShipJson { line: node.line });
         }
     }
 

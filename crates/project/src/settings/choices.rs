@@ -101,6 +101,18 @@ choice! {
 }
 
 choice! {
+    /// The place of the request id and the time in a request.
+    RequestFacts {
+        /// They stand beside the person's text.
+        Message "message",
+        /// They stand in the first system block.
+        System "system",
+        /// They are not sent.
+        Off "off",
+    }
+}
+
+choice! {
     /// The treatment of a message with an unknown delivery.
     OnUncertain {
         /// The message is sent again: perhaps twice, never lost.
