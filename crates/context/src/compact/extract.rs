@@ -15,6 +15,7 @@ use ship_record::without_notices;
 
 use super::summary::IDENTIFIERS;
 use super::transcript::shortened;
+use crate::shown_references::is_reference;
 
 /// The number of characters of a message that make a line.
 const LINE_CHARS_MAX: usize = 160;
@@ -154,6 +155,10 @@ fn extract_line(message: &UiMessage) -> Option<ExtractLine> {
 }
 
 fn extract_text(message: &UiMessage) -> Option<String> {
+    // A reference was not said here, and its first line says nothing about it.
+    if is_reference(message) {
+        return None;
+    }
     let author = match message.role() {
         Role::User => "The person",
         Role::Assistant => "The assistant",
@@ -279,6 +284,17 @@ mod tests {
         assert!(gaps.max().unwrap() < 90, "{places:?}");
         let old = places.iter().filter(|place| **place < 144).count();
         assert!((3..places.len() / 2).contains(&old), "{places:?}");
+    }
+
+    #[test]
+    fn neither_a_reference_nor_a_notice_is_something_that_was_said() {
+        let mut reference = said(Role::Assistant, "以下是历史归档 context");
+        reference.set_metadata(Json::parse(r#"{"kind":"reference"}"#).unwrap());
+        let notice = ship_record::NoticeKind::Cut.part("(My answer was cut off here.)");
+        let cut = UiMessage::new("a", Role::Assistant, vec![UiPart::text("Half"), notice]);
+        let text = extract(None, &[&reference, &cut], 1_000, &count);
+        assert!(!text.contains("以下是") && !text.contains("cut off"), "{text}");
+        assert!(text.contains("Half"), "{text}");
     }
 
     #[test]

@@ -82,11 +82,12 @@ impl Summary {
         let mut left = room.saturating_sub(count(&text));
         let mut append = |piece: &str| {
             let tokens = count(piece) + 1;
-            if tokens <= left {
+            let fits = tokens <= left;
+            if fits {
                 left -= tokens;
                 text.push_str(piece);
             }
-            tokens <= left
+            fits
         };
         for (nth, identifier) in self.identifiers.iter().enumerate() {
             let head = if nth == 0 { format!("\n\n{IDENTIFIERS}") } else { String::new() };
@@ -180,6 +181,17 @@ mod tests {
         let told = summary_instructions(None, 1_000);
         assert!(HEADINGS.iter().all(|heading| told.contains(&format!("## {heading}\n"))), "{told}");
         assert!(told.contains("which stay English"), "a translated heading would be missing");
+    }
+
+    #[test]
+    fn as_many_identifiers_are_listed_as_there_is_room_for() {
+        let identifiers = ["a/b.rs", "c/d.rs"].map(str::to_owned).to_vec();
+        let summary = Summary { prose: String::new(), identifiers };
+        let count = |text: &str| text.len() as u64;
+        let whole = format!("\n\n{IDENTIFIERS}\n- a/b.rs\n- c/d.rs");
+        // Each piece costs one token more, for the seam.
+        assert_eq!(summary.text(whole.len() as u64 + 2, &count), whole);
+        assert!(!summary.text(whole.len() as u64 + 1, &count).contains("c/d.rs"));
     }
 
     #[test]
