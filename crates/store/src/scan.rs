@@ -114,6 +114,12 @@ pub(crate) fn scan_after(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
 }
 
 impl LogScan {
+    /// Returns the scan of a log of which nothing can be read.
+    pub(crate) fn unreadable(len: usize) -> Self {
+        let damage = vec![Damage { offset: 0, len, fault: LogFault::Unreadable }];
+        Self { damage, good_len: len, ..Self::default() }
+    }
+
     /// Whether the bytes are whole lines, each on its own, and nothing else.
     pub(crate) fn is_whole(&self, bytes: &[u8]) -> bool {
         let ended = bytes.is_empty() || bytes.ends_with(b"\n");

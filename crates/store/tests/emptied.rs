@@ -207,3 +207,56 @@ fn a_repair_says_whether_a_log_was_missing_or_empty_or_had_lost_its_head() {
         }
     }
 }
+
+#[test]
+fn a_log_of_another_kind_in_the_place_of_a_log_is_set_aside_and_the_chat_goes_on() {
+    const RUN: &str = ".ship/chat/a/messages/run.jsonl";
+    const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
+    for (from, to) in [
+        (LEDGER, LIVE),
+        (RUN, LIVE),
+        (LIVE, LEDGER),
+        (REQUESTS, LEDGER),
+        (LIVE, RUN),
+        (LEDGER, REQUESTS),
+    ] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let seq = with_one_message(&disk).await;
+            let chat = opened(&disk).await;
+            let lane = chat.lane("test").await.unwrap();
+            let position = chat.log().view().await.unwrap().unwrap().position;
+            let mut begun = Begun { chat, lane, position };
+            begun.compact("s1", begun.position.seq).await;
+            begun.lane.begin_journal(message("run", "x")).await.unwrap();
+            begun.lane.record_request(message("q1", "x")).await.unwrap();
+            let copied = bytes(&disk, from);
+            // The process that works on the chat finds it, and so does the next one.
+            leave(&disk, to, Some(&copied));
+            let told = opened(&disk).await.verify().await.unwrap();
+            let told: Vec<_> = told.iter().filter(|problem| problem.file == to).collect();
+            assert!(told[0].message.contains("a log of another kind"), "{told:?}");
+
+            assert!(begun.chat.ledger().accept(entry("k2", "x")).await.unwrap().seq > seq);
+            drop(begun);
+            let chat = opened(&disk).await;
+            let lane = chat.lane("test").await.unwrap();
+            chat.repair().await.unwrap();
+            let kept = disk.contents().into_iter().any(|(path, bytes)| {
+                path.starts_with(".ship/chat/a/quarantine") && bytes.as_ref() == Some(&copied)
+            });
+            assert!(kept, "{from} as {to} is kept");
+            let position = chat.log().view().await.unwrap().unwrap().position;
+            lane.append(vec![message("m3", "x").into()], position).await.unwrap();
+            lane.begin_journal(message("run", "x")).await.unwrap();
+            lane.record_request(message("q2", "x")).await.unwrap();
+            // The context goes on from its sealed log, which has no summary yet.
+            let all: &[_] = if to == LIVE { &["m1", "m3"] } else { &["s1", "m1", "m3"] };
+            assert_eq!(ids(&*opened(&disk).await).await, all, "{from} as {to}");
+            let keys = ledger_keys(&*opened(&disk).await).await;
+            assert_eq!(keys.last().map(String::as_str), Some("k2"), "{from} as {to}");
+            assert_eq!(keys.len(), if to == LEDGER { 1 } else { 2 }, "{from} as {to}");
+            assert_eq!(opened(&disk).await.repair().await.unwrap(), [], "{from} as {to}");
+        });
+    }
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
-use super::log_reading::first_two_lines;
+use super::log_reading::{first_two_lines, scan_log};
 use super::rotate::sealed_path;
 use super::view_cache::ViewCache;
 use super::{purge, view};
@@ -106,7 +106,8 @@ impl ChatFiles {
         let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
             return self.sealed_before(None);
         };
-        let first = scan(&bytes, None).lines.first().map(|found| Seq::new(found.line.seq));
+        let first =
+            scan_log(&self.paths.live, &bytes).lines.first().map(|found| Seq::new(found.line.seq));
         self.sealed_before(first)
     }
 

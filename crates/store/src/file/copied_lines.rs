@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use super::archive::missing_end_problem;
 use super::chat::ChatFiles;
-use super::log_reading::{check_head, scan_problems};
+use super::log_reading::{check_head, scan_log, scan_problems};
 use super::rotate::sealed_path;
 use super::store_env::Env;
 use super::view::newest_revisions;
 use super::{purge, quarantine};
 use crate::line::RawLine;
-use crate::scan::{Damage, LogScan, ScannedLine, scan};
+use crate::scan::{Damage, LogScan, ScannedLine};
 use crate::{
     ChatKey, RefusedInput, RotateError, SealedName, Seq, StorageError, StorageProblem,
     StorageProblemKind,
@@ -187,7 +187,7 @@ impl ChatFiles {
         let Some((_, bytes)) = self.env.read(&path)? else {
             return Err(self.no_sealed_log_error(name).into());
         };
-        let scan = scan(&bytes, None);
+        let scan = scan_log(&path, &bytes);
         if let Some(purged) = purge::purge_in_scan(&scan) {
             return Err(self.purged_log_error(name, purged).into());
         }
@@ -202,7 +202,7 @@ impl ChatFiles {
             self.check_first()?;
             return Ok(CopiedLog { path, ..CopiedLog::default() });
         };
-        let scan = scan(&bytes, None);
+        let scan = scan_log(&path, &bytes);
         Ok(CopiedLog::new(&path, &bytes, scan, None)?)
     }
 }

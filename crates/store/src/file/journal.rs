@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use ship_message::json::{Json, Object};
 
 use super::log::{Fold, LogFile, Span};
+use super::log_reading::scan_log;
 use super::prepared_line::{self, PrepareError};
 use super::right::HeldRight;
 use super::store_env::Env;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, leaves_room};
-use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
 /// The size at which a record of model calls is sealed, because opening a chat reads the live one whole.
@@ -54,7 +54,7 @@ pub(crate) fn replace_unreadable(
     archive: Option<&Path>,
 ) -> Result<(), StorageError> {
     let env = &journal.env;
-    let lines = env.read(&journal.path)?.map(|(_, bytes)| scan(&bytes, None));
+    let lines = env.read(&journal.path)?.map(|(_, bytes)| scan_log(&journal.path, &bytes));
     let range = lines.and_then(|scan| Some((scan.lines.first()?.line.seq, scan.given)));
     let (sealed, next) = match archive.zip(range) {
         Some((archive, (first, last))) => (sealed_path(journal, archive, first, last), last + 1),
@@ -193,7 +193,7 @@ fn first_number(journal: &JournalFile, archive: Option<&Path>) -> Result<u64, St
 pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
-    for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
+    for mut line in scan_log(path, &bytes).lines.into_iter().map(|found| found.line) {
         // A text without its blob stays a preview; verification reports it.
         prepared_line::resolve_blobs(env, &mut line, "", &mut Vec::new())?;
         if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
@@ -208,7 +208,7 @@ pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
     let file = journal.path.display().to_string();
     let (mut about, mut parts, mut problems) = (None, Vec::new(), Vec::new());
-    for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
+    for mut line in scan_log(&journal.path, &bytes).lines.into_iter().map(|found| found.line) {
         prepared_line::resolve_blobs(&journal.env, &mut line, &file, &mut problems)?;
         let is_head = line.event() == Some("head");
         match line.body.remove("data") {

@@ -11,12 +11,11 @@ use ship_message::json::{Array, Json, Object};
 use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
-use super::log_reading::first_line;
+use super::log_reading::{first_line, scan_log};
 use super::prepared_line::{self, PrepareError};
 use super::recent_lines::{Recent, Start};
 use super::store_env::Env;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode, leaves_room};
-use crate::scan::scan;
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerEntry, LedgerSeq,
     RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
@@ -553,7 +552,7 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
 /// Returns the number of the first line of a ledger that can be read.
 fn first_number(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
-    Ok(scan(&bytes, None).lines.first().map(|found| found.line.seq))
+    Ok(scan_log(path, &bytes).lines.first().map(|found| found.line.seq))
 }
 
 /// Returns the numbers of missing sealed ledgers, the newest first. Of a gap in the numbers, which a forged head can
@@ -589,7 +588,7 @@ pub(crate) fn missing_before(
         let path = ledger_path(folder, archive);
         // A missing sealed ledger is reported where the sealed ones are listed.
         let Some((_, bytes)) = env.read(&path)? else { return Ok(problems) };
-        let found = scan(&bytes, None).given;
+        let found = scan_log(&path, &bytes).given;
         before = number(ARCHIVED_TO).unwrap_or(found).max(found);
         if found < before {
             let message =
@@ -614,6 +613,6 @@ pub(crate) fn missing_before(
 /// Returns the highest number that a ledger may have given; `None` if nothing of it can be read.
 pub(crate) fn last_given_number(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
-    let scan = scan(&bytes, None);
+    let scan = scan_log(path, &bytes);
     Ok((!scan.lines.is_empty()).then_some(scan.given))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::ledger::{LedgerFold, OpenDelivery, live_path, sealed_before};
 use super::ledger_keys::ledger_path;
 use super::log::{Fold, Span};
-use super::log_reading::first_line;
+use super::log_reading::{first_line, scan_log};
 use super::prepared_line;
 use super::recent_lines::Start;
 use super::seek::lines_after;
@@ -77,7 +77,7 @@ impl LedgerReader<'_> {
         let mut fold = LedgerFold::default();
         for path in files.iter().rev() {
             let Some((_, bytes)) = self.env.read(path)? else { continue };
-            let lines = scan(&bytes, None).lines;
+            let lines = scan_log(path, &bytes).lines;
             // The places are not used: callers need only the open deliveries of this fold.
             lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
         }

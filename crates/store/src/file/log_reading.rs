@@ -2,15 +2,70 @@
 
 use std::path::Path;
 
+use super::quarantine::live_log;
 use super::store_env::{Env, read_from};
 use crate::disk::OpenMode;
 use crate::line::RawLine;
-use crate::scan::{LogFault, LogScan};
+use crate::scan::{LogFault, LogScan, scan};
 use crate::{FORMAT_VERSION, StorageError, StorageProblem, StorageProblemKind};
+
+/// The kinds of logs, each with the field that only its heads have.
+const MARKS: [(LogKind, &str); 3] =
+    [(LogKind::Context, "contextId"), (LogKind::Ledger, "archives"), (LogKind::Journal, "about")];
+
+/// Tells apart the logs of a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LogKind {
+    Context,
+    Ledger,
+    Journal,
+}
+
+impl LogKind {
+    /// Returns the kind of the log that belongs at a path.
+    fn at(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let folder = path.parent()?.file_name()?.to_str()?;
+        match live_log(folder, name).unwrap_or((folder, name)) {
+            ("messages", "history.jsonl") => Some(Self::Context),
+            ("conversations", "history.jsonl") => Some(Self::Ledger),
+            ("messages", "run.jsonl" | "requests.jsonl") => Some(Self::Journal),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the first line of the log at `path` is the head of a log of another kind: then the file was copied to the
+/// wrong place, and nothing of it belongs to this log.
+fn is_of_other_kind(path: &Path, first: &RawLine) -> bool {
+    let data = first.body.get("data").filter(|_| first.event() == Some("head"));
+    let Some((data, kind)) = data.zip(LogKind::at(path)) else { return false };
+    let mut marks = MARKS.into_iter().filter(|(_, mark)| data.get(mark).is_some()).peekable();
+    marks.peek().is_some() && marks.all(|(marked, _)| marked != kind)
+}
+
+/// Scans a log from its start. A log of another kind counts as wholly unreadable.
+pub(crate) fn scan_log(path: &Path, bytes: &[u8]) -> LogScan {
+    only_own_kind(path, scan(bytes, None), bytes.len())
+}
+
+/// Returns the scan of a log with this length; that of a log of another kind has no lines.
+pub(crate) fn only_own_kind(path: &Path, found: LogScan, len: usize) -> LogScan {
+    match found.lines.first() {
+        Some(first) if is_of_other_kind(path, &first.line) => LogScan::unreadable(len),
+        _ => found,
+    }
+}
 
 /// Refuses a log that does not begin with a head that we understand.
 pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError> {
     let head = scan.lines.first().filter(|found| found.line.event() == Some("head"));
+    if head.is_some_and(|found| is_of_other_kind(path, &found.line)) {
+        return Err(StorageError::Damaged {
+            path: path.to_owned(),
+            what: "it is a log of another kind".to_owned(),
+        });
+    }
     let version = head.and_then(|found| found.line.body.get("data")?.get("v")?.as_u64());
     match version {
         Some(version) if version > FORMAT_VERSION => Err(StorageError::Newer {
@@ -66,9 +121,10 @@ pub(crate) fn scan_problems(
     damage.chain(glued).chain(torn).collect()
 }
 
-/// Reads the first line of a log, without the rest; `None` if there is no file or no such line.
+/// Reads the first line of a log, without the rest; `None` if there is no file or no such line, or if the file is a log
+/// of another kind.
 pub(crate) fn first_line(env: &Env, path: &Path) -> Result<Option<RawLine>, StorageError> {
-    line_at(env, path, 0)
+    Ok(line_at(env, path, 0)?.filter(|first| !is_of_other_kind(path, first)))
 }
 
 /// Reads the line that begins at `offset`; `None` if there is no file or no such line.

@@ -6,13 +6,14 @@ use super::chat::ChatFiles;
 use super::copied_lines::CopySources;
 use super::ledger::{Adding, LedgerFold};
 use super::log::Writing;
+use super::log_reading::scan_log;
 use super::published::{CopiedRange, copied_ranges, missing_end};
 use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
 use super::view::head_in;
 use super::{journal, verify};
 use crate::line::RawLine;
-use crate::scan::{LogScan, scan};
+use crate::scan::LogScan;
 use crate::{Derived, RotateError, SealedName, StorageError, StorageProblem, StorageProblemKind};
 
 impl ChatFiles {
@@ -90,7 +91,7 @@ impl ChatFiles {
             false if !is_unreadable(self.context.begin_writing(right))? => return Ok(()),
             false => self.sealed_names()?,
         };
-        let found = self.env.read(live)?.map(|(_, bytes)| scan(&bytes, None));
+        let found = self.env.read(live)?.map(|(_, bytes)| scan_log(live, &bytes));
         if let Some(found) = found.filter(|found| !found.lines.is_empty()) {
             let loss = if missing_end(&found).is_some() { LogLoss::End } else { loss };
             let missing = self.missing_copies(&found)?;

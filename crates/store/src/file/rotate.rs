@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::context::{ContextFold, LinePosition};
 use super::copied_lines::CopySources;
 use super::log::{LogTail, Span, Writing};
+use super::log_reading::scan_log;
 use super::prepared_line::{self, PrepareError, PreparedLine};
 use super::published::{CopiedRange, LogToPublish, missing_end};
 use super::recovered_head::recovered_head;
@@ -219,7 +220,7 @@ pub(crate) fn restore_sealed(
     };
     let bytes = env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
     let now = env.options.now();
-    let scan = scan(&bytes, None);
+    let scan = scan_log(&path, &bytes);
     // The end of the sealed log may be missing, but its name tells the last number.
     let next = scan.given.max(name.range().1.get()) + 1;
     let range = name.range();

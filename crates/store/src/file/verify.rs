@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::archive::missing_end_problem;
 use super::chat::{ChatFiles, derived_state};
 use super::ledger_keys::{Keys, ledger_path};
-use super::log_reading::{check_head, scan_problems};
+use super::log_reading::{check_head, only_own_kind, scan_log, scan_problems};
 use super::published::{HEAD_COPY, missing_end, missing_end_text, read_copy};
 use super::rotate::sealed_path;
 use super::store_env::UNFINISHED;
@@ -175,7 +175,12 @@ fn verify_sealed(
         }
         verify_log(chat, &path, Sealed, found)?;
         if let Some((_, bytes)) = chat.env.read(&path)? {
-            found.extend(missing_end_problem(&path, &bytes, &scan(&bytes, None), name.range()));
+            found.extend(missing_end_problem(
+                &path,
+                &bytes,
+                &scan_log(&path, &bytes),
+                name.range(),
+            ));
         }
         before = match chat.sealed_head(&path)? {
             // A wrong head could name a later log, and then this walk would not end.
@@ -209,9 +214,11 @@ fn verify_log(
             return Ok(());
         }
     };
-    let scan = scan(&bytes, None);
+    let found_lines = scan(&bytes, None);
+    let checked = check_head(path, &found_lines);
+    let scan = only_own_kind(path, found_lines, bytes.len());
     let mut problems = scan_problems(path, &bytes, &scan, 0);
-    if let Err(error) = check_head(path, &scan) {
+    if let Err(error) = checked {
         let headless = match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
                 let remedy = "restore it from a copy; what can be read of it is read";

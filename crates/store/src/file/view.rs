@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 
-use super::log_reading::{check_head, scan_problems};
+use super::log_reading::{check_head, scan_log, scan_problems};
 use super::prepared_line;
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
-use crate::scan::{LogScan, scan};
+use crate::scan::LogScan;
 use crate::{
     ContextBody, ContextLine, Head, LedgerSeq, Position, Seq, StorageError, StorageProblem,
     StorageProblemKind, View,
@@ -51,7 +51,7 @@ pub(crate) struct ReadView {
 
 /// Reads the bytes of a log as a view.
 pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, StorageError> {
-    let scan = scan(bytes, None);
+    let scan = scan_log(path, bytes);
     let mut found = scan_problems(path, bytes, &scan, 0);
     // While another process writes, the end of the file is unfinished and not torn.
     found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
