@@ -245,6 +245,19 @@ mod tests {
     }
 
     #[test]
+    fn an_estimate_leaves_room_for_its_error_most_of_all_before_the_first_report() {
+        let (meter, text) = (TokenMeter::new("test-model"), "The ship sails at dawn. ".repeat(50));
+        for text in [&text[..24], &text] {
+            let tokens = meter.count(text);
+            assert!(meter.count_at_most(text) >= tokens + tokens / 20 + 64, "{tokens}");
+        }
+        let before = meter.count_at_most(&text);
+        meter.learn(2_000, 1_200);
+        let counted = Tokenizer::for_model("test-model").count(&text);
+        assert!((counted..before).contains(&meter.count_at_most(&text)), "less is not believed");
+    }
+
+    #[test]
     fn what_was_learnt_outlives_the_process() {
         let (scales, next) = (TokenMeter::new("test-model"), TokenMeter::new("test-model"));
         let chat = chat("English");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ship_message::Chunk;
-use ship_provider::HttpSettings;
+use ship_provider::{HostForm, HostForms, HttpSettings, Provider as _};
 
 use super::host::{Act, Host, STREAM, ask, hello, openai, play_openai, reply, send, settings};
 
@@ -76,4 +76,17 @@ async fn thoughts_in_tags_are_reasoning() {
         _ => None,
     });
     assert_eq!(thoughts.collect::<String>(), "Who is it?");
+}
+
+#[tokio::test]
+async fn tools_are_sent_as_the_settings_say_whatever_was_learned_of_the_host() {
+    let no_tools = HostForms::default().with(HostForm::NoTools);
+    for (tools, at_first, once_learned) in
+        [(None, false, true), (Some(false), true, true), (Some(true), false, false)]
+    {
+        let provider = openai(HttpSettings { tools, ..settings("127.0.0.1:1") });
+        assert_eq!(provider.forms().has(HostForm::NoTools), at_first, "{tools:?}");
+        provider.adopt_forms(no_tools);
+        assert_eq!(provider.recipe().forms.has(HostForm::NoTools), once_learned, "{tools:?}");
+    }
 }
