@@ -14,11 +14,15 @@
 //! `docs/wire.md` lists on one page what is sent for what.
 
 mod anthropic;
+mod anthropic_block;
+mod anthropic_message;
 mod error;
 mod file_content;
 mod json_text;
 mod openai;
 mod prompt;
+mod prompt_message;
+mod provider_options;
 mod sdk_compat;
 
 pub use error::WireError;

@@ -1,8 +1,8 @@
 //! Rooms: the modules of a crate use one another in one direction only.
 //!
-//! Each crate has its top-level modules in an order, as data below. A module uses those that stand behind it in the
-//! list, and none that stands before it; so a reader who knows a room need not know the rooms above it. Tests inside a
-//! module may use anything.
+//! Each crate, and a folder with many modules, has its modules in an order, as data below. A module uses those that
+//! stand behind it in the list, and none that stands before it; so a reader who knows a room need not know the rooms
+//! above it. Tests inside a module may use anything.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,24 +58,45 @@ const CRATES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The rooms inside rooms, likewise: the folder by crate and module.
+const FOLDERS: &[(&str, &str)] = &[(
+    "provider/wire",
+    "openai anthropic prompt sdk_compat anthropic_message anthropic_block prompt_message provider_options \
+     file_content json_text error",
+)];
+
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/testkit").to_owned()
 }
 
-/// A crate as far as its rooms go: how low each module stands, and which module each name of its root comes from.
+/// A crate or a folder as far as its rooms go: how low each module stands, and which module each name of its root comes
+/// from. `path` is the path of the root, as code writes it.
 struct Modules {
     folder: PathBuf,
+    path: String,
     depth: BTreeMap<String, usize>,
     exports: BTreeMap<String, String>,
 }
 
 impl Modules {
     fn of(name: &str, rooms: &str) -> Self {
-        let folder = workspace().join("crates").join(name).join("src");
+        let (name, inner) = name.split_once('/').unwrap_or((name, ""));
+        let sources = workspace().join("crates").join(name).join("src");
         let depth = rooms.split(' ').map(str::to_owned).zip(0..).collect();
-        let root = ["lib.rs", "main.rs"].map(|root| fs::read_to_string(folder.join(root)));
-        let root = root.into_iter().flatten().next().expect("a crate has a root");
-        Self { folder, depth, exports: exports(&code(&root)) }
+        let (folder, path, roots) = match inner {
+            "" => (
+                sources.clone(),
+                "crate::".to_owned(),
+                ["lib.rs", "main.rs"].map(PathBuf::from).to_vec(),
+            ),
+            inner => (
+                sources.join(inner),
+                format!("crate::{inner}::"),
+                vec![Path::new(inner).with_extension("rs")],
+            ),
+        };
+        let root = roots.iter().find_map(|root| fs::read_to_string(sources.join(root)).ok());
+        Self { folder, path, depth, exports: exports(&code(&root.expect("modules have a root"))) }
     }
 
     /// The module that a name at the root of the crate leads to.
@@ -96,7 +117,7 @@ impl Modules {
                 format!("`{}` uses {what}`{module}`, which is above `{own}`", file.display())
             })
         };
-        roots_used(&code(text), place.len()).iter().filter_map(above).collect()
+        roots_used(&code(text), &self.path, place.len()).iter().filter_map(above).collect()
     }
 }
 
@@ -170,10 +191,10 @@ fn test_len(source: &str) -> usize {
     }
 }
 
-/// The names at the root of the crate that code uses, by `crate::` and by `super::`. `depth` is how deep its file is.
-fn roots_used(code: &str, depth: usize) -> Vec<String> {
+/// The names at the root that code uses, by `path` and by `super::`. `depth` is how deep its file is below the root.
+fn roots_used(code: &str, path: &str, depth: usize) -> Vec<String> {
     let mut names = Vec::new();
-    for (at, first) in code.match_indices("crate::").chain(code.match_indices("super::")) {
+    for (at, first) in code.match_indices(path).chain(code.match_indices("super::")) {
         let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
         let mut rest = &code[at + first.len()..];
         let mut up = usize::from(first == "super::");
@@ -181,7 +202,7 @@ fn roots_used(code: &str, depth: usize) -> Vec<String> {
             rest = further;
             up += 1;
         }
-        if is_whole && (first == "crate::" || up == depth) {
+        if is_whole && (first == path || up == depth) {
             names.extend(first_names(rest));
         }
     }
@@ -224,7 +245,7 @@ fn exports(root: &str) -> BTreeMap<String, String> {
 #[test]
 fn no_arrow_between_rooms_points_back() {
     let mut problems = Vec::new();
-    for (name, rooms) in CRATES {
+    for (name, rooms) in CRATES.iter().chain(FOLDERS) {
         let modules = Modules::of(name, rooms);
         for file in files(&modules.folder).iter().filter(|file| has_room(&modules, file)) {
             let text = fs::read_to_string(modules.folder.join(file)).expect("a source");
@@ -250,7 +271,7 @@ fn every_module_has_a_room_and_every_room_a_module() {
             problems.push(format!("the crate `{name}` has no rooms"));
         }
     }
-    for (name, rooms) in CRATES {
+    for (name, rooms) in CRATES.iter().chain(FOLDERS) {
         let modules = Modules::of(name, rooms);
         for file in files(&modules.folder) {
             let is_root = ["lib.rs", "main.rs"].iter().any(|root| file == Path::new(root));
@@ -320,6 +341,7 @@ fn the_map_names_every_room_of_the_agent() {
 fn arrows_are_found_in_every_form_of_a_path_and_only_in_code() {
     let modules = Modules {
         folder: PathBuf::new(),
+        path: "crate::".to_owned(),
         depth: ["run", "chat", "error"].into_iter().map(str::to_owned).zip(0..).collect(),
         exports: exports("pub use run::{Agent, Stop};"),
     };
@@ -344,4 +366,9 @@ fn arrows_are_found_in_every_form_of_a_path_and_only_in_code() {
     ] {
         assert_eq!(arrows(forward), 0, "{forward}");
     }
+    let inner = Modules { path: "crate::wire::".to_owned(), ..modules };
+    let arrows = |text: &str| inner.back_arrows(Path::new("chat/ledger.rs"), text).len();
+    assert_eq!(arrows("use crate::wire::run::step;"), 1);
+    assert_eq!(arrows("use super::super::run::step;"), 1);
+    assert_eq!(arrows("use crate::run::step;"), 0);
 }

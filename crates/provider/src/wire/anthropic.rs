@@ -1,11 +1,10 @@
 //! Writes Anthropic messages.
 //!
 //! Consecutive messages of one side become one, and the results of tools belong to the user. The first system
-//! messages have a field of their own; later ones stay in their place. Everything is a [`Block`](block::Block),
+//! messages have a field of their own; later ones stay in their place. Everything is a [`Block`],
 //! which may carry a mark where a cache may end.
 
-pub(super) mod assistant;
-pub(super) mod block;
+mod assistant;
 mod cache;
 mod model_limits;
 mod system;
@@ -13,63 +12,15 @@ mod user;
 
 use ship_message::json::Json;
 
-use self::block::{Block, Cache};
 use self::cache::CacheControl;
+use super::anthropic_block::{Block, Cache};
+use super::anthropic_message::{AnthropicMessage, AnthropicMessages};
 use super::error::WireError;
 use super::json_text::ObjectText;
-use super::prompt::Message;
+use super::prompt_message::Message;
 use super::sdk_compat::callers;
 use super::{AnthropicRequest, Parameters, description};
 use crate::ToolSpec;
-
-/// The key of Anthropic's options in `providerOptions`.
-pub(super) const ANTHROPIC: &str = "anthropic";
-
-/// A message in the form that is sent.
-#[derive(Debug)]
-pub(super) struct AnthropicMessage<'p> {
-    pub(super) role: &'static str,
-    pub(super) blocks: Vec<Block<'p>>,
-    /// The options of system messages only.
-    clear_at: Option<&'p str>,
-    effort: Option<&'p str>,
-}
-
-impl<'p> AnthropicMessage<'p> {
-    fn new(role: &'static str, blocks: Vec<Block<'p>>) -> Self {
-        Self { role, blocks, clear_at: None, effort: None }
-    }
-
-    fn write_to(&self, out: &mut String) {
-        let mut message = ObjectText::open(out);
-        message.str("role", self.role);
-        message.list("content", &self.blocks, Block::write_to);
-        if let Some(clear_at) = self.clear_at {
-            message.str("clear_at", clear_at);
-        }
-        if let Some(effort) = self.effort {
-            message.object("output_config").str("effort", effort);
-        }
-    }
-}
-
-/// The messages of a request while they are being built.
-#[derive(Debug, Default)]
-pub(super) struct AnthropicMessages<'p> {
-    system: Option<Vec<Block<'p>>>,
-    pub(super) messages: Vec<AnthropicMessage<'p>>,
-    betas: Vec<&'static str>,
-    /// The index of the last message with a person's words.
-    pub(super) last_person_message: usize,
-}
-
-impl AnthropicMessages<'_> {
-    fn require_beta(&mut self, beta: &'static str) {
-        if !self.betas.contains(&beta) {
-            self.betas.push(beta);
-        }
-    }
-}
 
 pub(super) fn write_request(
     prompt: &[Message<'_>],

@@ -173,3 +173,10 @@ pub(super) fn parse_safely(text: &str) -> Option<Json> {
     }
     Some(json)
 }
+
+/// Returns an object without one of its fields.
+pub(super) fn without(object: &Object, key: &str) -> Object {
+    let mut object = object.clone();
+    object.remove(key);
+    object
+}

@@ -9,8 +9,10 @@ use ship_message::json::{Json, Object};
 use super::error::WireError;
 use super::file_content::FileContent;
 use super::json_text::{ObjectText, as_string, is_true, write_string};
-use super::prompt::{AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart};
-use super::sdk_compat::options::ProviderOptions;
+use super::prompt_message::{
+    AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart,
+};
+use super::provider_options::ProviderOptions;
 use super::{Parameters, description};
 use crate::ToolSpec;
 

@@ -8,7 +8,6 @@
 //! - [`check`] refuses values that are not messages to the SDK;
 //! - [`approvals`] gives a result to calls that a person has denied;
 //! - [`files`] lists the addresses that must be fetched, and keeps the files;
-//! - [`options`] reads and merges `providerOptions`;
 //! - [`provider_tools`], [`code_execution`] and [`callers`] write calls that Anthropic itself runs.
 //!
 //! Every request passes through these modules, but our own requests give them nothing to do.
@@ -18,5 +17,4 @@ pub(super) mod callers;
 pub(super) mod check;
 mod code_execution;
 pub(super) mod files;
-pub(super) mod options;
 pub(super) mod provider_tools;

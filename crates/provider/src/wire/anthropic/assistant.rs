@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 
+use super::super::anthropic_block::{Block, BlockBody, Cache, ToolUseBlock};
+use super::super::anthropic_message::{AnthropicMessage, AnthropicMessages};
 use super::super::error::WireError;
-use super::super::json_text::{parse_safely, trim_as_js};
-use super::super::prompt::{AssistantPart, Message, ToolCall};
-use super::super::sdk_compat::options::ProviderOptions;
+use super::super::json_text::{parse_safely, trim_as_js, without};
+use super::super::prompt_message::{AssistantPart, Message, ToolCall};
+use super::super::provider_options::{ANTHROPIC, ProviderOptions};
 use super::super::sdk_compat::{callers, provider_tools};
-use super::block::{Block, BlockBody, Cache, ToolUseBlock};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 pub(super) fn add<'p>(
     block: &'p [Message<'_>],
@@ -129,13 +129,6 @@ fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUseBlock<'p>> {
     let input: Object = without(input, "action");
     let input = Some(Cow::Owned(input.into()));
     Some(ToolUseBlock { id: &call.id, name, toolset: Some(toolset), input })
-}
-
-/// Returns an object without one of its fields.
-pub(in crate::wire) fn without(object: &Object, key: &str) -> Object {
-    let mut object = object.clone();
-    object.remove(key);
-    object
 }
 
 /// Returns an input as an object if it is the text of one: it was read before its end, or never parsed.

@@ -6,9 +6,10 @@
 
 use ship_message::json::Json;
 
+use super::super::anthropic_block::{Block, Cache};
+use super::super::anthropic_message::AnthropicMessages;
 use super::super::json_text::is_true;
-use super::block::{Block, Cache};
-use super::{ANTHROPIC, AnthropicMessages};
+use super::super::provider_options::ANTHROPIC;
 
 // Anthropic refuses a request with more.
 const MARKS_MAX: usize = 4;

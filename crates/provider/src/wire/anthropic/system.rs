@@ -2,12 +2,12 @@
 
 use ship_message::json::{Json, Object};
 
+use super::super::anthropic_block::{Block, BlockBody};
+use super::super::anthropic_message::{AnthropicMessage, AnthropicMessages};
 use super::super::error::WireError;
-use super::super::prompt::Message;
-use super::super::sdk_compat::options::ProviderOptions;
-use super::block::{Block, BlockBody};
+use super::super::prompt_message::Message;
+use super::super::provider_options::{ANTHROPIC, ProviderOptions};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 

@@ -4,15 +4,17 @@ use std::borrow::Cow;
 
 use ship_message::json::Json;
 
-use super::super::error::WireError;
-use super::super::file_content::FileContent;
-use super::super::prompt::{self, Message, Output, PromptToolPart, UserBody, UserPart};
-use super::super::sdk_compat::options::ProviderOptions;
-use super::block::{
+use super::super::anthropic_block::{
     Block, BlockBody, BlockContent, ContentBlock, Document, MediaSource, ToolResultBlock,
 };
+use super::super::anthropic_message::{AnthropicMessage, AnthropicMessages};
+use super::super::error::WireError;
+use super::super::file_content::FileContent;
+use super::super::prompt_message::{
+    Message, Output, PromptToolPart, PromptToolResult, UserBody, UserPart,
+};
+use super::super::provider_options::{ANTHROPIC, ProviderOptions};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 const DENIED: &str = "Tool call execution denied.";
 const PDF: &str = "application/pdf";
@@ -141,7 +143,7 @@ fn file_address<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
 }
 
 /// Returns the options of a result's output; of several items, the first with options counts.
-fn output_options<'p>(result: &'p prompt::PromptToolResult<'_>) -> Option<&'p Json> {
+fn output_options<'p>(result: &'p PromptToolResult<'_>) -> Option<&'p Json> {
     if result.output_options.is_some() {
         return result.output_options;
     }
@@ -154,7 +156,7 @@ fn output_options<'p>(result: &'p prompt::PromptToolResult<'_>) -> Option<&'p Js
 }
 
 fn tool_result<'p>(
-    result: &'p prompt::PromptToolResult<'_>,
+    result: &'p PromptToolResult<'_>,
     conversation: &mut AnthropicMessages<'_>,
 ) -> ToolResultBlock<'p> {
     let content = match &result.output {

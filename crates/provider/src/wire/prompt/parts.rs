@@ -10,11 +10,11 @@ use ship_message::{
 use super::super::error::WireError;
 use super::super::file_content::{self, FileContent};
 use super::super::json_text::{is_true, json_of, text_of};
-use super::super::sdk_compat::files::FetchedFiles;
-use super::super::sdk_compat::options::ProviderOptions;
-use super::{
+use super::super::prompt_message::{
     AssistantPart, Message, Output, PromptToolPart, PromptToolResult, ToolCall, UserBody, UserPart,
 };
+use super::super::provider_options::ProviderOptions;
+use super::super::sdk_compat::files::FetchedFiles;
 
 /// Converts a message into one of the prompt.
 pub(super) fn convert_message<'m>(

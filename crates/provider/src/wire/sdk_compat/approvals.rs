@@ -15,8 +15,8 @@ use ship_message::{
 
 use super::super::error::WireError;
 use super::super::json_text::text_of;
-use super::super::prompt::{Output, PromptToolResult};
-use super::options::ProviderOptions;
+use super::super::prompt_message::{Output, PromptToolResult};
+use super::super::provider_options::ProviderOptions;
 
 /// Returns the results of calls that will not run, denied ones first.
 pub(in crate::wire) fn denied<'m>(

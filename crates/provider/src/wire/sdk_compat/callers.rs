@@ -8,14 +8,15 @@ use std::collections::HashSet;
 
 use ship_message::json::Json;
 
-use super::super::anthropic::block::{BlockBody, Caller};
-use super::super::anthropic::{ANTHROPIC, AnthropicMessages};
-use super::options::ProviderOptions;
+use super::super::anthropic_block::{BlockBody, Caller};
+use super::super::anthropic_message::AnthropicMessages;
+use super::super::json_text::is_true;
+use super::super::provider_options::{ANTHROPIC, ProviderOptions};
 
 /// Returns the caller that options name.
 pub(in crate::wire) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
     let caller = options.get(ANTHROPIC, "caller")?;
-    let id = caller.get("toolId").filter(|id| super::super::json_text::is_true(id));
+    let id = caller.get("toolId").filter(|id| is_true(id));
     match (caller.get("type").and_then(Json::as_str)?, id) {
         (kind @ ("code_execution_20250825" | "code_execution_20260120"), Some(id)) => {
             Some(Caller::Code { kind, id })

@@ -6,7 +6,7 @@ use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
 use super::super::json_text::parse_safely;
-use super::super::prompt::{Output, PromptToolResult};
+use super::super::prompt_message::{Output, PromptToolResult};
 
 /// The rule for a field.
 #[derive(Clone, Copy)]

@@ -8,11 +8,10 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 
-use super::super::anthropic::ANTHROPIC;
-use super::super::anthropic::assistant::without;
 use super::super::error::WireError;
-use super::super::json_text::parse_safely;
-use super::super::prompt::{Output, PromptToolResult, ToolCall};
+use super::super::json_text::{parse_safely, without};
+use super::super::prompt_message::{Output, PromptToolResult, ToolCall};
+use super::super::provider_options::ANTHROPIC;
 use super::code_execution;
 
 const SEARCHES: [&str; 2] = ["tool_search_tool_regex", "tool_search_tool_bm25"];

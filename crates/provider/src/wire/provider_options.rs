@@ -5,39 +5,44 @@ use std::borrow::Cow;
 use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
+use super::json_text::json_of;
+
+/// The key of Anthropic's options.
+pub(super) const ANTHROPIC: &str = "anthropic";
+
 /// The depth to which two sets of options are merged; below it the later one wins. Real options are
 /// not nested so deep.
 const MERGE_DEPTH_MAX: usize = 64;
 
 /// The options of a message or a part, if it has any.
 #[derive(Clone, Debug, Default)]
-pub(in crate::wire) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
+pub(super) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
 
 impl<'a> ProviderOptions<'a> {
-    pub(in crate::wire) fn new(value: Option<ModelValue<'a>>) -> Self {
-        Self(value.map(super::super::json_text::json_of))
+    pub(super) fn new(value: Option<ModelValue<'a>>) -> Self {
+        Self(value.map(json_of))
     }
 
-    pub(in crate::wire) fn is_some(&self) -> bool {
+    pub(super) fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
     /// Returns the options for one provider.
-    pub(in crate::wire) fn of(&self, provider: &str) -> Option<&Object> {
+    pub(super) fn of(&self, provider: &str) -> Option<&Object> {
         self.0.as_ref()?.get(provider)?.as_object()
     }
 
     /// Returns an option for one provider; null counts as absent.
-    pub(in crate::wire) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
+    pub(super) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
         self.of(provider)?.get(key).filter(|value| !value.is_null())
     }
 
-    pub(in crate::wire) fn json(&self) -> Option<&Json> {
+    pub(super) fn json(&self) -> Option<&Json> {
         self.0.as_deref()
     }
 
     /// Adds options as defaults: if both have an option, the one here wins.
-    pub(in crate::wire) fn or(self, below: &Self) -> Self {
+    pub(super) fn or(self, below: &Self) -> Self {
         match (below.json(), self.json()) {
             (None, _) => self,
             (Some(below), None) => Self(Some(Cow::Owned(below.clone()))),

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 
-use super::super::json_text::ObjectText;
+use super::json_text::ObjectText;
 
 /// A block of a message.
 #[derive(Debug)]
-pub(in crate::wire) struct Block<'p> {
-    pub(in crate::wire) body: BlockBody<'p>,
-    pub(in crate::wire) caller: Option<Caller<'p>>,
+pub(super) struct Block<'p> {
+    pub(super) body: BlockBody<'p>,
+    pub(super) caller: Option<Caller<'p>>,
     pub(super) cache: Option<Cache<'p>>,
 }
 
 #[derive(Debug)]
-pub(in crate::wire) enum BlockBody<'p> {
+pub(super) enum BlockBody<'p> {
     Text {
         text: &'p str,
         citations: Option<&'p Json>,
@@ -41,7 +41,7 @@ pub(in crate::wire) enum BlockBody<'p> {
 }
 
 #[derive(Debug)]
-pub(in crate::wire) struct Document<'p> {
+pub(super) struct Document<'p> {
     pub(super) source: MediaSource<'p>,
     pub(super) title: Option<&'p str>,
     pub(super) context: Option<&'p str>,
@@ -49,7 +49,7 @@ pub(in crate::wire) struct Document<'p> {
 }
 
 #[derive(Debug)]
-pub(in crate::wire) struct ToolUseBlock<'p> {
+pub(super) struct ToolUseBlock<'p> {
     pub(super) id: &'p str,
     pub(super) name: &'p str,
     pub(super) toolset: Option<&'p str>,
@@ -57,7 +57,7 @@ pub(in crate::wire) struct ToolUseBlock<'p> {
 }
 
 #[derive(Debug)]
-pub(in crate::wire) struct ToolResultBlock<'p> {
+pub(super) struct ToolResultBlock<'p> {
     pub(super) id: &'p str,
     pub(super) toolset: Option<&'p str>,
     pub(super) content: BlockContent<'p>,
@@ -65,7 +65,7 @@ pub(in crate::wire) struct ToolResultBlock<'p> {
 }
 
 #[derive(Debug)]
-pub(in crate::wire) enum BlockContent<'p> {
+pub(super) enum BlockContent<'p> {
     Text(&'p str),
     /// A JSON value that is written as text.
     Json(&'p Json),
@@ -73,7 +73,7 @@ pub(in crate::wire) enum BlockContent<'p> {
 }
 
 #[derive(Debug)]
-pub(in crate::wire) enum ContentBlock<'p> {
+pub(super) enum ContentBlock<'p> {
     Text(&'p str),
     Image(MediaSource<'p>),
     Document(MediaSource<'p>),
@@ -82,7 +82,7 @@ pub(in crate::wire) enum ContentBlock<'p> {
 
 /// The source of an image or a document.
 #[derive(Debug)]
-pub(in crate::wire) enum MediaSource<'p> {
+pub(super) enum MediaSource<'p> {
     Url(&'p str),
     Base64 { media_type: &'p str, data: Cow<'p, str> },
     Text(Cow<'p, str>),
@@ -90,14 +90,14 @@ pub(in crate::wire) enum MediaSource<'p> {
 
 /// The caller of a tool: the model itself, or code that the provider ran for it.
 #[derive(Debug)]
-pub(in crate::wire) enum Caller<'p> {
+pub(super) enum Caller<'p> {
     Direct,
     Code { kind: &'p str, id: &'p Json },
 }
 
 /// The mark of a place where a cache may end.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::wire) enum Cache<'p> {
+pub(super) enum Cache<'p> {
     /// The mark that the message gives.
     Given(&'p Json),
     /// The mark that we set ourselves.
@@ -105,7 +105,7 @@ pub(in crate::wire) enum Cache<'p> {
 }
 
 impl Cache<'_> {
-    pub(in super::super) fn write_to(self, block: &mut ObjectText<'_>) {
+    pub(super) fn write_to(self, block: &mut ObjectText<'_>) {
         match self {
             Self::Given(value) => block.json("cache_control", value),
             Self::Mark => block.object("cache_control").str("type", "ephemeral"),
