@@ -4,7 +4,7 @@
 //! stand behind it in the list, and none that stands before it; so a reader who knows a room need not know the rooms
 //! above it. Tests inside a module may use anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -257,8 +257,12 @@ fn no_arrow_between_rooms_points_back() {
 }
 
 fn has_room(modules: &Modules, file: &Path) -> bool {
-    let own = file.iter().next().and_then(|part| Path::new(part).file_stem()?.to_str());
-    own.is_some_and(|own| modules.depth.contains_key(own))
+    first_module(file).is_some_and(|own| modules.depth.contains_key(own))
+}
+
+/// The room of a file.
+fn first_module(file: &Path) -> Option<&str> {
+    file.iter().next().and_then(|part| Path::new(part).file_stem()?.to_str())
 }
 
 #[test]
@@ -328,13 +332,69 @@ fn every_file_of_tests_is_compiled() {
     assert!(forgotten.is_empty(), "no `mod` and no `[[test]]` names {forgotten:?}");
 }
 
+/// A table of rooms in ARCHITECTURE.md: each room with the last cell of its row.
+struct RoomTable {
+    section: String,
+    rows: Vec<(String, String)>,
+}
+
+impl RoomTable {
+    /// The table of a crate; the developers' crates have none.
+    fn of(name: &str) -> Option<Self> {
+        let map = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("the map");
+        let heading = format!("\n### {name}\n");
+        let (_, section) = map.split_once(&heading)?;
+        let section = section.split("\n#").next().expect("a section").to_owned();
+        let mut rows = Vec::new();
+        for line in section.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let (first, last) = (cells[0], cells[cells.len() - 1]);
+            let rooms = first.split(", ").map(|room| room.trim_matches('`'));
+            rows.extend(rooms.map(|room| (room.to_owned(), last.to_owned())));
+        }
+        Some(Self { section, rows })
+    }
+}
+
 #[test]
-fn the_map_names_every_room_of_the_agent() {
-    let map = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("the map");
+fn the_map_has_the_rooms_of_each_crate_in_their_order() {
+    for (name, rooms) in CRATES.iter().filter(|(name, _)| !["bench", "testkit"].contains(name)) {
+        let table = RoomTable::of(name).unwrap_or_else(|| panic!("the map has no table of {name}"));
+        let ordered: Vec<&str> = table.rows.iter().map(|(room, _)| room.as_str()).collect();
+        let rooms: Vec<&str> = rooms.split(' ').collect();
+        // Below the table of the agent stand its leaves, in a sentence.
+        let (in_table, leaves) = match *name {
+            "agent" => rooms.split_at(ordered.len()),
+            _ => (&rooms[..], &rooms[..0]),
+        };
+        assert_eq!(ordered, in_table, "the table of {name}");
+        let missing = leaves.iter().filter(|leaf| !table.section.contains(&format!("`{leaf}`")));
+        assert_eq!(missing.collect::<Vec<_>>(), Vec::<&&str>::new(), "leaves of {name}");
+    }
+}
+
+#[test]
+fn the_map_has_the_arrows_between_the_rooms_of_the_agent() {
     let (_, rooms) = CRATES.iter().find(|(name, _)| *name == "agent").expect("the agent");
-    let missing: Vec<&str> =
-        rooms.split(' ').filter(|room| !map.contains(&format!("`{room}`"))).collect();
-    assert!(missing.is_empty(), "ARCHITECTURE.md does not name {missing:?}");
+    let modules = Modules::of("agent", rooms);
+    let table = RoomTable::of("agent").expect("the table of the agent");
+    let mut problems = Vec::new();
+    for (room, uses) in &table.rows {
+        let mut used = BTreeSet::new();
+        for file in files(&modules.folder).iter().filter(|file| first_module(file) == Some(room)) {
+            let text = code(&fs::read_to_string(modules.folder.join(file)).expect("a source"));
+            let names = roots_used(&text, &modules.path, file.iter().count());
+            used.extend(names.iter().filter_map(|name| modules.module(name)).map(str::to_owned));
+        }
+        let others = table.rows.iter().map(|(other, _)| other.as_str());
+        let used: Vec<&str> =
+            others.filter(|other| other != room && used.contains(*other)).collect();
+        let used = if used.is_empty() { "leaves".to_owned() } else { used.join(", ") };
+        if *uses != used {
+            problems.push(format!("`{room}` uses {used}; the map says {uses}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
