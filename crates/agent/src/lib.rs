@@ -5,8 +5,22 @@
 //! answers new messages. Each run is recorded part by part, so that a crash at any point loses nothing and repeats
 //! no effect. The message in the context log ends the run.
 //!
-//! An agent needs no project. Each part has a default: the chats are in memory, and the offline model answers. A program
-//! gives it a role, tools and a model, and sends messages to chats:
+//! An agent needs no project. Each part has a default: the chats are in memory, and the offline model answers:
+//!
+//! ```
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! use ship_agent::{Agent, ChatKey};
+//!
+//! let agent = Agent::builder().role("You are a ship's cook.").build();
+//! let chat: ChatKey = "http:ann".parse()?;
+//! let reply = agent.send(&chat, "Which soup today?").await?;
+//! assert!(reply.text().ends_with("You said: Which soup today?"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A program gives it tools and a model:
 //!
 //! ```no_run
 //! # tokio::runtime::Runtime::new()?.block_on(async {

@@ -1,5 +1,17 @@
 //! For tests only: time that stands still, disks that fail, providers that follow a script, and the promises that every
 //! store must keep.
+//!
+//! A test of the store whose process is killed before one call to the disk, once for each of three calls:
+//!
+//! ```
+//! use ship_testkit::sim::Fault;
+//! use ship_testkit::sweep::{Script, block_on, faults};
+//!
+//! let script = Script::short().up_to(2);
+//! let tally = block_on(faults(&script, &[Fault::KillBefore], 5..8))?;
+//! assert_eq!(tally.faults, 3);
+//! # Ok::<(), String>(())
+//! ```
 
 #![expect(
     clippy::unwrap_used,
