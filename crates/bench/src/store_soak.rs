@@ -7,6 +7,11 @@ use ship_testkit::sweep::{
     Script, Step, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
 };
 
+use crate::tests::{run, run_module};
+
+/// The store's own sweep takes one call in four, and four seeds in a row take all calls.
+const SWEEP_SAMPLES: u64 = 4;
+
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -20,7 +25,8 @@ pub struct Counts {
     pub process_rounds: u64,
 }
 
-/// Sweeps until `deadline`, at least once, beginning with `seed`; then lets real processes be killed.
+/// Sweeps until `deadline`, at least once, beginning with `seed`; then runs the sweep of `./check` at all of its
+/// calls, and lets real processes be killed.
 ///
 /// # Errors
 /// The broken promise, and the seed that shows it.
@@ -37,7 +43,10 @@ pub fn soak(seed: u64, deadline: Instant) -> Result<Counts, String> {
             break;
         }
     }
-    crate::tests::run("ship-store", "process", &[])?;
+    for sample in 0..SWEEP_SAMPLES {
+        run_module("ship-store", "sweep", &[("SHIP_SEED", seed.wrapping_add(sample))])?;
+    }
+    run("ship-store", "process", &[])?;
     counts.process_rounds += 1;
     Ok(counts)
 }

@@ -3,9 +3,10 @@
 use std::process::Command;
 
 /// The test programs that a soak runs.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 8] = [
     ("ship", "injuries"),
     ("ship-agent", "all"),
+    ("ship-store", "all"),
     ("ship-store", "process"),
     ("ship-message", "all"),
     ("ship-message", "npm"),
