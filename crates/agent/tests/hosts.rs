@@ -30,7 +30,7 @@ struct Host {
 }
 
 impl Host {
-    /// A host that takes so many tokens.
+    /// A host whose window has `takes` tokens.
     fn new(format: Format, takes: u64) -> Self {
         let server = LlmServer::with(Judge { window: Some(takes), ..Judge::default() });
         server.otherwise(Answer::judge(|exchange| {
@@ -108,7 +108,7 @@ impl Host {
     }
 }
 
-/// Words of about so many tokens.
+/// Words of about this number of `tokens`.
 fn words(tokens: usize) -> String {
     "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()
 }

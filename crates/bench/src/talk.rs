@@ -73,7 +73,7 @@ pub(crate) fn asks_for_summary(exchange: &Exchange<'_>) -> bool {
     exchange.body.to_string().contains("You keep the memory of a long chat")
 }
 
-/// About so many tokens of words.
+/// Words of about this number of `tokens`.
 pub(crate) fn words(tokens: usize) -> String {
     "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()
 }

@@ -28,7 +28,7 @@ const PURGE: &str = "purge";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Carry(Object);
 
-/// The part of a compaction's data, each with a type where it is made.
+/// Names one value of a compaction's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionData {
     /// The failures, the cool-down and the last warning.
@@ -55,7 +55,7 @@ pub struct PublishedBy {
     pub operation: Option<String>,
     /// The generation of the log that it published.
     pub generation: Option<Gen>,
-    /// The time at which it did so.
+    /// The time of that operation.
     pub at: Option<Timestamp>,
     /// The reason for leaving the context before.
     pub reason: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-/// Says whether colours are written.
+/// The style of the output: with colours or without.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,

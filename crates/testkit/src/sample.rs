@@ -1,6 +1,6 @@
 //! A sample of the cases of a sweep.
 
-/// Keeps one case in so many. `SHIP_SEED` decides where the sample begins, so that as many seeds, one after the other,
+/// Keeps one case in `one_in`. `SHIP_SEED` decides where the sample begins, so that as many seeds, one after the other,
 /// are all the cases: `./check` takes the first sample, and `./soak` goes on with others.
 ///
 /// # Panics

@@ -142,7 +142,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Has it take so many tokens, and tell that.
+    /// Gives it a window of `tokens`, which it reports.
     pub fn with_window(self, tokens: u64) -> Self {
         self.state().window = Some(tokens);
         self

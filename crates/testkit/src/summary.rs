@@ -10,8 +10,8 @@ const LINE: &str = "\n- Mend what the wind has torn, and what the sea took.";
 /// The words by which a request for a summary is known.
 pub const REQUEST: &str = "You keep the memory of a long chat";
 
-/// Returns a summary for a request that allows so many tokens: it begins with [`SUMMARY`], and is as long as the
-/// summary of a long chat must be, if there is room for that.
+/// Returns a summary of at most `max_tokens`: it begins with [`SUMMARY`], and is as long as the summary of a long chat
+/// must be, if there is room for that.
 pub fn summary_within(max_tokens: u64) -> String {
     let lines = (max_tokens / 2).saturating_sub(60) / 12;
     format!("{SUMMARY}{}", LINE.repeat(lines.min(15) as usize))

@@ -231,7 +231,7 @@ impl OperationInProgress<'_> {
         is_then && self.has_words(message, utterance)
     }
 
-    /// Makes a message of what a snapshot tells of it.
+    /// Builds a message from its snapshot entry.
     fn message_of_utterance(&self, utterance: &Utterance) -> UiMessage {
         let role = match utterance.speaker {
             Speaker::User => Role::User,

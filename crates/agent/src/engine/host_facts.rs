@@ -1,4 +1,4 @@
-//! What is known of the host that answers, kept for other processes by provider, address and model.
+//! Facts about a host, shared between processes. They are kept by provider, address and model.
 
 use ship_message::json::{Json, Object};
 use ship_provider::HostForms;

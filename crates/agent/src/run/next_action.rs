@@ -27,7 +27,7 @@ pub(super) fn next_action(progress: &mut RunProgress, work: &ActiveRun) -> NextA
     action_after(message, switching, |tool| tool_calls::runs_on_client(work, tool))
 }
 
-/// Decides what follows a message, of which `switching` is the call with a switch that is not made yet.
+/// Chooses the next action; `switching` is the call whose switch is still due.
 fn action_after(
     message: &UiMessage,
     switching: Option<ToolPart>,

@@ -6,7 +6,7 @@ use ship_message::{UiMessage, UiPart};
 /// The number of steps in a row, with nothing but the same refusal, after which a run ends.
 const REFUSALS_MAX: usize = 2;
 
-/// The text of the answer when a run is ended for this.
+/// The answer of a run that only switched.
 const SENTENCE: &str = "I kept trying to change the context instead of answering you, so I stopped. Say it again, or tell me to answer here.";
 
 /// Returns the sentence for the person if a run only calls for switches that are refused. Without this, the run would

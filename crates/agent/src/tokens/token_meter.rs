@@ -118,7 +118,7 @@ impl TokenMeter {
         RequestLoad { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
-    /// Learns from the provider's count of a request for which we count so many tokens.
+    /// Learns from a request for which the provider reports `reported` tokens and we have `counted`.
     pub(crate) fn learn(&self, counted: u64, reported: u64) {
         if self.tokenizer.is_some() {
             self.calibration.lock().learn(&self.model, counted, reported);

@@ -26,7 +26,7 @@ pub(crate) async fn grown(messages: usize) -> Setup {
     setup
 }
 
-/// Writes messages of so many tokens to a new chat, without asking anybody.
+/// Writes messages of `tokens` tokens each to a new chat, without asking a model.
 pub(crate) async fn say_before(test: &TestAgent, messages: usize, tokens: usize) {
     let chat = test.store.create(&chat(), About::default()).await.unwrap();
     let lane = chat.lane("test").await.unwrap();

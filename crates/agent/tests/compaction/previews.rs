@@ -5,7 +5,7 @@ use ship_agent::{Compaction, Rules};
 use super::grown::{ruled, say_before};
 use crate::harness::{TestAgent, chat};
 
-/// A chat with so many messages of so many tokens each, of which a compaction keeps two.
+/// A chat with `messages` messages of `tokens` tokens each, of which a compaction keeps two.
 async fn said(messages: usize, tokens: usize) -> TestAgent {
     let test = ruled(Rules { keep_last_messages: 2, ..Rules::default() }).agent();
     say_before(&test, messages, tokens).await;

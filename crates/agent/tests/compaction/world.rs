@@ -211,7 +211,7 @@ pub(crate) fn message(id: &str, role: &str, text: &str) -> Object {
     ])
 }
 
-/// About so many tokens of words.
+/// Words of about this number of `tokens`.
 pub(crate) fn words(tokens: usize) -> String {
     let text = "the ship sails at dawn and ";
     let len = tokens * 26 / 6;

@@ -48,7 +48,7 @@ pub struct SnapshotLimits {
     pub search_text_chars_max: usize,
 }
 
-/// Says whether a context is active.
+/// The state of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The chat works in this context.

@@ -80,7 +80,7 @@ parts! {
     DataPart
 }
 
-/// Says whether a text is still growing.
+/// The state of a text: growing or complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextState {
     /// More text may come, or never came.

@@ -17,7 +17,7 @@ pub(crate) struct MessageExchange<'a> {
     agent: &'a Agent,
 }
 
-/// Says whether a message is on disk.
+/// The state of a message after the attempt to accept it.
 pub(crate) enum AcceptResult {
     /// The message is on disk as this ledger entry.
     Yes(AcceptedMessage),

@@ -11,7 +11,7 @@ use super::entry_scan::{self, Extent, ScanError};
 use super::entry_storage::{EntryStorage, Memory, OnDisk, Prefix};
 use super::{ContextEntry, LoadConversationError, WriteError};
 
-/// Says whether a log may be written.
+/// The access to a log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,

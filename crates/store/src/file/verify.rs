@@ -192,7 +192,7 @@ fn verify_sealed(
     Ok(names)
 }
 
-/// Says whether a log is still written.
+/// The state of a log: written to, or sealed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LogState {
     Live,
