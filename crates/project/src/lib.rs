@@ -40,7 +40,7 @@ pub use load::{
     WarningKind, nearest_name,
 };
 pub use logs::{Level, LogEntry, LogOptions, LogReader, LogWriter};
-pub use project::{Effective, Project};
+pub use project::{EffectiveSetting, Project};
 pub use project_root::find_root;
 pub use provider_choice::{ProviderChoice, ProviderKey, choose_provider};
 pub use secrets::{Secret, Secrets};

@@ -42,7 +42,7 @@ pub struct Project {
 
 /// A value in force as `ship config` shows it, with secrets masked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Effective {
+pub struct EffectiveSetting {
     /// The key, such as `llm.maxTokens`.
     pub key: &'static str,
     /// The value, or `null` if there is none.
@@ -104,9 +104,9 @@ impl Project {
     }
 
     /// Returns each value in force and its source, in the order of the catalogue.
-    pub fn effective_settings(&self) -> Vec<Effective> {
-        let mut rows: Vec<Effective> = keys()
-            .map(|key| Effective {
+    pub fn effective_settings(&self) -> Vec<EffectiveSetting> {
+        let mut rows: Vec<EffectiveSetting> = keys()
+            .map(|key| EffectiveSetting {
                 key: key.name,
                 value: self.mask((key.show)(&self.settings)),
                 source: self.sources.get(key.name).cloned().unwrap_or(SettingSource::Default),
@@ -118,7 +118,7 @@ impl Project {
     }
 
     /// Shows the provider and the key that a variable has decided, instead of an empty setting.
-    fn show_choice(&self, rows: &mut [Effective]) {
+    fn show_choice(&self, rows: &mut [EffectiveSetting]) {
         let choice = self.provider();
         let variable = choice.variable.and_then(|name| self.variables.get(name));
         for row in rows {

@@ -36,14 +36,14 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(flatten)]
-    early: Early,
+    early: EarlyFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 /// Flags of single commands that stand before them. They are shown with their commands.
 #[derive(clap::Args)]
-struct Early {
+struct EarlyFlags {
     #[arg(long = "last", value_name = "N", hide = true)]
     early_last: Option<usize>,
     #[arg(long = "ledger", hide = true)]
@@ -197,7 +197,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Takes the flags that stand before the command. Fails with a flag that is not its own.
-    fn take_flags(&mut self, early: &mut Early) -> Result<(), &'static str> {
+    fn take_flags(&mut self, early: &mut EarlyFlags) -> Result<(), &'static str> {
         match self {
             Self::History { last, ledger } => {
                 *last = early.early_last.take().unwrap_or(*last);
@@ -216,12 +216,12 @@ impl Command {
             _ => {}
         }
         match early {
-            Early { early_last: Some(_), .. } => Err("--last"),
-            Early { early_ledger: true, .. } => Err("--ledger"),
-            Early { early_follow: true, .. } => Err("--follow"),
-            Early { early_request: Some(_), .. } => Err("--request"),
-            Early { early_requests: true, .. } => Err("--requests"),
-            Early { early_raw: true, .. } => Err("--raw"),
+            EarlyFlags { early_last: Some(_), .. } => Err("--last"),
+            EarlyFlags { early_ledger: true, .. } => Err("--ledger"),
+            EarlyFlags { early_follow: true, .. } => Err("--follow"),
+            EarlyFlags { early_request: Some(_), .. } => Err("--request"),
+            EarlyFlags { early_requests: true, .. } => Err("--requests"),
+            EarlyFlags { early_raw: true, .. } => Err("--raw"),
             _ => Ok(()),
         }
     }

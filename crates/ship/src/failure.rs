@@ -14,22 +14,22 @@ use ship_store::{
 pub(crate) struct Failure {
     pub(crate) code: &'static str,
     /// The problems, at least one.
-    pub(crate) wrongs: Vec<Wrong>,
+    pub(crate) problems: Vec<ReportedProblem>,
     /// The contexts that the person may have meant instead.
     pub(crate) offered: Vec<ContextName>,
 }
 
 /// One problem and its remedy.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct ReportedProblem {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        let wrongs = vec![Wrong { message: message.into(), hint: None }];
-        Self { code, wrongs, offered: Vec::new() }
+        let problems = vec![ReportedProblem { message: message.into(), hint: None }];
+        Self { code, problems, offered: Vec::new() }
     }
 
     /// Adds contexts to choose from.
@@ -39,8 +39,8 @@ impl Failure {
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
-        if let Some(wrong) = self.wrongs.last_mut() {
-            wrong.hint = Some(hint);
+        if let Some(problem) = self.problems.last_mut() {
+            problem.hint = Some(hint);
         }
         self
     }
@@ -77,7 +77,11 @@ impl Failure {
             }
             cause = error.source();
         }
-        Self { code, wrongs: vec![Wrong { message, hint: remedy }], offered: Vec::new() }
+        Self {
+            code,
+            problems: vec![ReportedProblem { message, hint: remedy }],
+            offered: Vec::new(),
+        }
     }
 
     /// Makes the failure of a message that is too long.
@@ -111,17 +115,17 @@ impl Failure {
 
     /// Adds that the person's message is not lost.
     pub(crate) fn and_message_is_kept(mut self) -> Self {
-        if let Some(wrong) = self.wrongs.last_mut() {
+        if let Some(problem) = self.problems.last_mut() {
             let kept = "your message is kept, and `ship chat` goes on with it";
-            let hint = wrong.hint.take();
-            wrong.hint = Some(hint.map_or(kept.to_owned(), |hint| format!("{hint}; {kept}")));
+            let hint = problem.hint.take();
+            problem.hint = Some(hint.map_or(kept.to_owned(), |hint| format!("{hint}; {kept}")));
         }
         self
     }
 
     /// Returns the failure with changed remedies.
     pub(crate) fn map_hints(mut self, change: impl Fn(&str) -> String) -> Self {
-        for hint in self.wrongs.iter_mut().filter_map(|wrong| wrong.hint.as_mut()) {
+        for hint in self.problems.iter_mut().filter_map(|problem| problem.hint.as_mut()) {
             *hint = change(hint);
         }
         self
@@ -129,9 +133,9 @@ impl Failure {
 
     /// Returns the failure with secrets masked: a path or an answer of a provider may quote one.
     pub(crate) fn mask_secrets(mut self, secrets: &Secrets) -> Self {
-        for wrong in &mut self.wrongs {
-            wrong.message = secrets.mask(&wrong.message).into_owned();
-            wrong.hint = wrong.hint.take().map(|hint| secrets.mask(&hint).into_owned());
+        for problem in &mut self.problems {
+            problem.message = secrets.mask(&problem.message).into_owned();
+            problem.hint = problem.hint.take().map(|hint| secrets.mask(&hint).into_owned());
         }
         for named in &mut self.offered {
             named.title = secrets.mask(&named.title).into_owned();
@@ -161,13 +165,14 @@ impl Failure {
 
     /// Returns the problems on one line.
     pub(crate) fn sentence(&self) -> String {
-        let messages: Vec<&str> = self.wrongs.iter().map(|wrong| wrong.message.as_str()).collect();
+        let messages: Vec<&str> =
+            self.problems.iter().map(|problem| problem.message.as_str()).collect();
         messages.join("; ")
     }
 
     /// Returns the first remedy.
     pub(crate) fn remedy(&self) -> Option<&str> {
-        self.wrongs.iter().find_map(|wrong| wrong.hint.as_deref())
+        self.problems.iter().find_map(|problem| problem.hint.as_deref())
     }
 }
 
@@ -273,13 +278,13 @@ impl From<InitError> for Failure {
 
 impl From<ship_project::LoadProjectError> for Failure {
     fn from(error: ship_project::LoadProjectError) -> Self {
-        let wrong = |problem: &ship_project::ProjectProblem| {
+        let reported = |problem: &ship_project::ProjectProblem| {
             let because = std::error::Error::source(problem).map(|cause| format!(": {cause}"));
             let message = format!("{problem}{}", because.unwrap_or_default());
-            Wrong { message, hint: Some(problem.hint()) }
+            ReportedProblem { message, hint: Some(problem.hint()) }
         };
-        let wrongs = error.problems().iter().map(wrong).collect();
-        Self { code: "config", wrongs, offered: Vec::new() }
+        let problems = error.problems().iter().map(reported).collect();
+        Self { code: "config", problems, offered: Vec::new() }
     }
 }
 

@@ -85,20 +85,20 @@ impl Markdown {
             }
             self.held.push(c);
             if self.held.len() > HELD_CHARS_MAX {
-                self.show(Until::Settled, &mut out);
+                self.show(ShowLimit::Settled, &mut out);
                 if self.held.len() > HELD_CHARS_MAX {
-                    self.show(Until::End, &mut out);
+                    self.show(ShowLimit::End, &mut out);
                 }
             }
         }
-        self.show(Until::Settled, &mut out);
+        self.show(ShowLimit::Settled, &mut out);
         out
     }
 
     /// Returns the text to print at the end. The next piece begins a new text.
     pub(crate) fn end(&mut self) -> String {
         let mut out = String::new();
-        self.show(Until::End, &mut out);
+        self.show(ShowLimit::End, &mut out);
         self.wrap.end_styles(&mut out);
         let width = self.wrap.width();
         *self = Self::new(self.look, width);
@@ -113,14 +113,14 @@ impl Markdown {
     }
 
     fn end_line(&mut self, out: &mut String) {
-        self.show(Until::End, out);
+        self.show(ShowLimit::End, out);
         self.wrap.newline(out);
         (self.place, self.before) = (LinePlace::Start, None);
     }
 
     /// Shows the held text as far as its meaning is certain.
-    fn show(&mut self, until: Until, out: &mut String) {
-        if matches!(self.place, LinePlace::Start) && !self.begin_line(until, out) {
+    fn show(&mut self, limit: ShowLimit, out: &mut String) {
+        if matches!(self.place, LinePlace::Start) && !self.begin_line(limit, out) {
             return;
         }
         match self.place {
@@ -129,13 +129,13 @@ impl Markdown {
                 let text: String = self.held.drain(..).collect();
                 self.wrap.verbatim(&text, sgr, out);
             }
-            LinePlace::Text(sgr) => self.show_text(sgr, until, out),
+            LinePlace::Text(sgr) => self.show_text(sgr, limit, out),
         }
     }
 
     /// Determines the kind of the line. Returns false if that is not certain yet.
-    fn begin_line(&mut self, until: Until, out: &mut String) -> bool {
-        let is_whole = until == Until::End;
+    fn begin_line(&mut self, limit: ShowLimit, out: &mut String) -> bool {
+        let is_whole = limit == ShowLimit::End;
         let Some(begin) = line::line_kind(&self.held, is_whole, self.fence) else { return false };
         let (place, taken) = match begin {
             Begin::Text { indent } => {
@@ -180,14 +180,14 @@ impl Markdown {
     }
 
     /// Shows the words that are complete and whose marks are certain.
-    fn show_text(&mut self, sgr: Sgr, until: Until, out: &mut String) {
+    fn show_text(&mut self, sgr: Sgr, limit: ShowLimit, out: &mut String) {
         let tokens = match self.look {
             LineStyle::Styled => inline::tokenize(&self.held, self.before, sgr),
             LineStyle::Plain | LineStyle::Verbatim => inline::plain_tokens(&self.held, sgr),
         };
-        let cut = match until {
-            Until::Settled => last_break(&tokens, &self.held),
-            Until::End => self.held.len(),
+        let cut = match limit {
+            ShowLimit::Settled => last_break(&tokens, &self.held),
+            ShowLimit::End => self.held.len(),
         };
         self.wrap.push_words(&first_chars(tokens, cut), out);
         self.before = self.held.drain(..cut).next_back().or(self.before);
@@ -226,9 +226,9 @@ fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<StyledText> {
     pieces
 }
 
-/// Says how far a line is shown.
+/// The end of the part of a line that is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum ShowLimit {
     /// As far as no later text can change it.
     Settled,
     /// To the end of the line.

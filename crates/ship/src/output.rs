@@ -6,7 +6,7 @@ use ship_agent::ContextName;
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, ReportedProblem};
 use crate::style::Style;
 use crate::table;
 
@@ -84,9 +84,13 @@ pub(crate) fn print_failure(failure: &Failure, json: bool) {
 
 fn print_failure_json(failure: &Failure) -> std::io::Result<()> {
     let lines = |texts: Vec<&str>| texts.join("\n");
-    let hints: Vec<&str> = failure.wrongs.iter().filter_map(|w| w.hint.as_deref()).collect();
+    let hints: Vec<&str> =
+        failure.problems.iter().filter_map(|problem| problem.hint.as_deref()).collect();
     let mut error = Object::from([("code", failure.code)]);
-    error.set("message", lines(failure.wrongs.iter().map(|w| w.message.as_str()).collect()));
+    error.set(
+        "message",
+        lines(failure.problems.iter().map(|problem| problem.message.as_str()).collect()),
+    );
     let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
     error.set("hint", hint);
     if !failure.offered.is_empty() {
@@ -104,7 +108,7 @@ fn print_failure_json(failure: &Failure) -> std::io::Result<()> {
 fn print_failure_text(failure: &Failure) -> std::io::Result<()> {
     let style = Style::of_stderr();
     let mut out = std::io::stderr();
-    for Wrong { message, hint } in &failure.wrongs {
+    for ReportedProblem { message, hint } in &failure.problems {
         let line = format!("{} {}", style.red("ship:"), escape_unprintable(message));
         writeln!(out, "{}", table::wrap_on_stderr(&line, 6))?;
         for ContextName { context, title } in &failure.offered {

@@ -29,14 +29,14 @@ pub(crate) struct ContextArchive<'a> {
 }
 
 /// The departure from a context, read from the head of the log after it.
-pub(super) struct Departure {
+pub(super) struct ContextDeparture {
     pub(super) at: Timestamp,
     pub(super) reason: String,
     pub(super) is_dropped: bool,
     generation: Gen,
 }
 
-impl Departure {
+impl ContextDeparture {
     /// Reads a departure; `None` if the log was not published by an operation.
     fn read(head: &Head) -> Option<Self> {
         let by = head.carry.published_by()?;
@@ -58,7 +58,7 @@ impl<'a> ContextArchive<'a> {
     ) -> Result<Self, RunError> {
         let known = chat.derived().read(Derived::ContextIndex).await?;
         // A process that was killed after the rotation has left an index without the last departure.
-        let newest = Departure::read(&view.head).map(|departure| departure.generation);
+        let newest = ContextDeparture::read(&view.head).map(|departure| departure.generation);
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
@@ -72,7 +72,7 @@ impl<'a> ContextArchive<'a> {
 
     /// Makes the archive again from the sealed logs. The newest log of each context shows how it was left.
     async fn rebuild(agent: &'a Engine, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
-        let mut shelf = Self { agent, chat, index: Index::default() };
+        let mut archive = Self { agent, chat, index: Index::default() };
         let mut seen = HashSet::from([view.head.context.clone()]);
         let mut after = view.head.clone();
         let mut before = None;
@@ -80,12 +80,12 @@ impl<'a> ContextArchive<'a> {
             let page = chat.log().sealed_logs(before.clone(), PAGE).await?;
             for log in &page {
                 // Compactions carry the departure on, so it belongs to a log only if the generation is its own.
-                let departure = Departure::read(&after)
+                let departure = ContextDeparture::read(&after)
                     .filter(|departure| departure.generation == after.generation);
                 if seen.insert(log.head.context.clone())
                     && let Some(departure) = departure.filter(|departure| !departure.is_dropped)
                 {
-                    shelf.restore_snapshot(log, &departure).await?;
+                    archive.restore_snapshot(log, &departure).await?;
                 }
                 after = log.head.clone();
             }
@@ -94,9 +94,9 @@ impl<'a> ContextArchive<'a> {
             }
             before = page.last().map(|log| log.name.clone());
         }
-        shelf.remove_stale_files(&view.head.context).await?;
-        shelf.write_index(view.position, view.crc).await?;
-        Ok(shelf)
+        archive.remove_stale_files(&view.head.context).await?;
+        archive.write_index(view.position, view.crc).await?;
+        Ok(archive)
     }
 
     /// Removes the snapshot of the active context, which a process that was killed may have left. The snapshot of a
@@ -122,7 +122,7 @@ impl<'a> ContextArchive<'a> {
     async fn restore_snapshot(
         &mut self,
         log: &SealedLog,
-        departure: &Departure,
+        departure: &ContextDeparture,
     ) -> Result<(), RunError> {
         let known = self.chat.derived().read(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));

@@ -67,8 +67,8 @@ impl Agent {
         let agent = &*self.engine;
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
         let Some(view) = chat.log().view().await? else { return Ok(None) };
-        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        Ok(Some(shelf.into_list(&view)))
+        let archive = ContextArchive::open(agent, &*chat, &view).await?;
+        Ok(Some(archive.into_list(&view)))
     }
 
     /// Returns the snapshot of a context, without changing the chat.
@@ -84,11 +84,11 @@ impl Agent {
         let none = || OperationRefusal::no_context(which, Vec::new());
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
-        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
+        let archive = ContextArchive::open(agent, &*chat, &view).await?;
         let active = active_snapshot(agent, &view);
         if active.context().as_str() == which {
             return Ok(Ok(active));
         }
-        shelf.find(which).await
+        archive.find(which).await
     }
 }

@@ -16,13 +16,13 @@ pub(super) struct OperationInProgress<'a> {
 }
 
 /// The outcome of an operation, and the view of the log that it has published.
-pub(crate) struct Operated {
+pub(crate) struct OperationResult {
     pub(crate) outcome: OperationOutcome,
     /// The view after the operation; `None` if it must be read again.
     pub(crate) view: Option<View>,
 }
 
-impl From<OperationOutcome> for Operated {
+impl From<OperationOutcome> for OperationResult {
     fn from(outcome: OperationOutcome) -> Self {
         Self { outcome, view: None }
     }
@@ -35,22 +35,22 @@ pub(crate) async fn operate(
     view: &View,
     wanted: &ContextOperation,
     moving: &OpenRequest,
-) -> Result<Operated, RunError> {
-    let turning = OperationInProgress { locked, view, moving };
+) -> Result<OperationResult, RunError> {
+    let in_progress = OperationInProgress { locked, view, moving };
     if *wanted == ContextOperation::Undo
-        && let Some(operated) = turning.undo_in_place().await?
+        && let Some(operated) = in_progress.undo_in_place().await?
     {
         return Ok(operated.into());
     }
     let outcome = match wanted {
-        ContextOperation::Rename { title } => turning.rename(title).await?,
-        ContextOperation::Checkpoint { name } => turning.checkpoint(name).await?,
+        ContextOperation::Rename { title } => in_progress.rename(title).await?,
+        ContextOperation::Checkpoint { name } => in_progress.checkpoint(name).await?,
         ContextOperation::Recall { which, mode } => {
             super::recall::recall(locked, view, which, *mode, moving).await?
         }
         // A fork to this chat itself is a fork like any other.
         ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
-            turning.fork_to(at.as_deref(), to).await?
+            in_progress.fork_to(at.as_deref(), to).await?
         }
         wanted => {
             let (view, moving) = (view.clone(), moving.clone());
@@ -83,7 +83,7 @@ pub(crate) async fn operate_from_ledger(
     view: &View,
     wanted: &ContextOperation,
     moving: &OpenRequest,
-) -> Result<Operated, RunError> {
+) -> Result<OperationResult, RunError> {
     let operated = operate(locked, view, wanted, moving).await;
     move_cursor(locked, wanted, moving, operated).await
 }
@@ -93,9 +93,9 @@ pub(crate) async fn move_cursor(
     locked: &LockedChat,
     wanted: &ContextOperation,
     moving: &OpenRequest,
-    operated: Result<Operated, RunError>,
-) -> Result<Operated, RunError> {
-    let Operated { outcome, view } = match operated {
+    operated: Result<OperationResult, RunError>,
+) -> Result<OperationResult, RunError> {
+    let OperationResult { outcome, view } = match operated {
         Err(error) => OperationOutcome::NotDone(refusal_from_error(error)?).into(),
         Ok(operated) => operated,
     };
@@ -104,13 +104,13 @@ pub(crate) async fn move_cursor(
         None => locked.chat.log().view().await?,
     };
     let Some(behind) = view.as_ref().filter(|view| view.inbox < moving.inbox) else {
-        return Ok(Operated { outcome, view });
+        return Ok(OperationResult { outcome, view });
     };
     let mut data = wanted.to_object();
     data.set("line", outcome.line());
     data.set("done", matches!(outcome, OperationOutcome::Done(_)));
-    let turning = OperationInProgress { locked, view: behind, moving };
-    let event = turning.new_event(OPERATED, data, None);
+    let in_progress = OperationInProgress { locked, view: behind, moving };
+    let event = in_progress.new_event(OPERATED, data, None);
     locked.lane.append(vec![event.into()], behind.position).await?;
     Ok(outcome.into())
 }

@@ -9,7 +9,7 @@ use ship_store::{
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
-use super::operate::{Operated, OperationInProgress};
+use super::operate::{OperationInProgress, OperationResult};
 use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
 use crate::chat::{ENTERED, SWITCHED, has_content, messages_left_behind};
@@ -22,14 +22,14 @@ use crate::error::RunError;
 impl OperationPlan {
     /// Publishes a log, and archives the context that was left. The archive is written after the rotation: a crash
     /// between the two is noticed by the next `ContextArchive::open`, which rebuilds it.
-    pub(crate) async fn carry_out(self, locked: &LockedChat) -> Result<Operated, RunError> {
+    pub(crate) async fn carry_out(self, locked: &LockedChat) -> Result<OperationResult, RunError> {
         let Self { operation, view, moving, origin, index } = self;
         let LockedChat { engine, chat, lane } = locked;
         let (agent, chat, now) = (&**engine, &**chat, engine.clock.now());
         let (operation, view, moving) = (&operation, &view, &moving);
-        let turning = OperationInProgress { locked, view, moving };
-        let mut shelf = ContextArchive { agent, chat, index };
-        let target = turning.target(&origin);
+        let in_progress = OperationInProgress { locked, view, moving };
+        let mut archive = ContextArchive { agent, chat, index };
+        let target = in_progress.target(&origin);
         let source = target.source;
         // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
         let copies_lines = target.pieces.iter().any(|piece| !matches!(piece, LogPiece::New(_)));
@@ -45,7 +45,7 @@ impl OperationPlan {
         let is_kept = has_content(view, &moving.current) && !target.drops_left_context;
         let why = reason.unwrap_or(operation.name());
         let note = ArchiveNote { at: now, reason: why, sealed: None };
-        let mut snapshot = shelf.snapshot_of(view, &left_behind, note);
+        let mut snapshot = archive.snapshot_of(view, &left_behind, note);
         let left = ContextName::from(&snapshot);
         let by = PublishedBy {
             operation: Some(operation.name().to_owned()),
@@ -55,7 +55,7 @@ impl OperationPlan {
             drops_left: !is_kept,
             ..PublishedBy::default()
         };
-        let rotated = match lane.rotate(turning.rotation(operation, target, by, &left)).await {
+        let rotated = match lane.rotate(in_progress.rotation(operation, target, by, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
                 let refused = OperationRefusal::explained(error.explain(), "");
@@ -67,11 +67,11 @@ impl OperationPlan {
         if let Some(sealed) = &rotated.sealed {
             snapshot = snapshot.with_sealed_log(sealed);
         }
-        shelf.remove_snapshot(&now_active.head.context, source).await?;
+        archive.remove_snapshot(&now_active.head.context, source).await?;
         if is_kept {
-            shelf.store_snapshot(&snapshot, (view.position, rotated.sealed_crc)).await?;
+            archive.store_snapshot(&snapshot, (view.position, rotated.sealed_crc)).await?;
         }
-        shelf.write_index(now_active.position, now_active.crc).await?;
+        archive.write_index(now_active.position, now_active.crc).await?;
         let damage = [rotated.damage, unread].concat();
         let (left_out, restored) = (damage.len(), origin.messages_restored());
         agent.note_repairs(chat.key(), damage);
@@ -91,7 +91,7 @@ impl OperationPlan {
             chat: None,
             line,
         });
-        Ok(Operated { outcome, view: Some(now_active) })
+        Ok(OperationResult { outcome, view: Some(now_active) })
     }
 }
 

@@ -41,8 +41,8 @@ pub(super) async fn recall(
     mode: RecallMode,
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
-    let shelf = ContextArchive::open(&locked.engine, &*locked.chat, view).await?;
-    let snapshot = match shelf.find(which).await? {
+    let archive = ContextArchive::open(&locked.engine, &*locked.chat, view).await?;
+    let snapshot = match archive.find(which).await? {
         Ok(snapshot) => snapshot,
         Err(refused) => return Ok(OperationOutcome::NotDone(refused)),
     };

@@ -20,8 +20,8 @@ pub(crate) async fn separate_restored_log(
     lane: &dyn Lane,
     view: &View,
 ) -> Result<(), RunError> {
-    let shelf = ContextArchive::open(agent, chat, view).await?;
-    let newer = shelf.later_snapshot(view).await?;
+    let archive = ContextArchive::open(agent, chat, view).await?;
+    let newer = archive.later_snapshot(view).await?;
     let Some(newer) = newer else { return Ok(()) };
     let mut head = head_after_events(view);
     head.context = ContextId::new(agent.clock.now(), agent.ids.next());

@@ -88,7 +88,7 @@ struct ContextToolCall<'a> {
     view: View,
 }
 
-type Answered = Result<Result<Json, String>, RunError>;
+type ContextCallResult = Result<Result<Json, String>, RunError>;
 
 impl ContextToolCall<'_> {
     async fn open_archive(&self) -> Result<ContextArchive<'_>, RunError> {
@@ -99,12 +99,12 @@ impl ContextToolCall<'_> {
         open_request_ids(&self.view, &self.work.run_id)
     }
 
-    async fn list(&self, input: &ListContexts) -> Answered {
-        let shelf = self.open_archive().await?;
-        Ok(Ok(shelf.into_list(&self.view).to_json(input.limit)))
+    async fn list(&self, input: &ListContexts) -> ContextCallResult {
+        let archive = self.open_archive().await?;
+        Ok(Ok(archive.into_list(&self.view).to_json(input.limit)))
     }
 
-    async fn recall(&self, input: &RecallContext) -> Answered {
+    async fn recall(&self, input: &RecallContext) -> ContextCallResult {
         match input.context_id.trim() {
             "" => Ok(Err("`contextId` is empty; chat_context_list tells them".to_owned())),
             which => self.show(which, input.mode.unwrap_or(RecallMode::Summary)).await,
@@ -112,9 +112,9 @@ impl ContextToolCall<'_> {
     }
 
     /// Shows a context, once in a run: the reference is the output of the call.
-    async fn show(&self, which: &str, mode: RecallMode) -> Answered {
-        let shelf = self.open_archive().await?;
-        let snapshot = match shelf.find(which).await? {
+    async fn show(&self, which: &str, mode: RecallMode) -> ContextCallResult {
+        let archive = self.open_archive().await?;
+        let snapshot = match archive.find(which).await? {
             Ok(snapshot) => snapshot,
             Err(refused) => return Ok(Err(refused.with_offers())),
         };
@@ -130,7 +130,7 @@ impl ContextToolCall<'_> {
         Ok(Ok(Json::from(reference.text)))
     }
 
-    async fn load(&self, input: LoadContext) -> Answered {
+    async fn load(&self, input: LoadContext) -> ContextCallResult {
         // Of both, the id is the exact one.
         let Some(which) = input.context_id.or(input.query) else {
             return Ok(Err("the input needs `query` or `contextId`".to_owned()));
@@ -148,7 +148,7 @@ impl ContextToolCall<'_> {
         switch: Switch,
         operation: ContextOperation,
         name: Option<String>,
-    ) -> Answered {
+    ) -> ContextCallResult {
         let (locked, current) = (&self.work.locked, self.open_request_ids());
         let (agent, has_content) = (&locked.engine, has_content(&self.view, &current));
         if let Err(refused) = self.switches.check(switch, has_content) {
@@ -173,7 +173,7 @@ impl ContextToolCall<'_> {
         Ok(Ok(with_note_of_damage(output, left_out)))
     }
 
-    async fn checkpoint(&self, input: NewCheckpoint) -> Answered {
+    async fn checkpoint(&self, input: NewCheckpoint) -> ContextCallResult {
         let wanted = ContextOperation::Checkpoint { name: input.name.trim().to_owned() };
         let nothing = OpenRequest::default();
         let operated = operate(&self.work.locked, &self.view, &wanted, &nothing).await?;
@@ -186,7 +186,7 @@ impl ContextToolCall<'_> {
     }
 
     /// Shows earlier messages of the ledger that are not in view, as one reference.
-    async fn history(&self, input: LoadHistory) -> Answered {
+    async fn history(&self, input: LoadHistory) -> ContextCallResult {
         let ask = match HistoryQuery::read(input.limit, input.before.as_deref(), input.keyword) {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),

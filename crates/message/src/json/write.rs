@@ -17,11 +17,11 @@ pub(super) enum KeyOrder {
 
 /// A container that is being written: the rest of it, and whether it has an entry yet.
 struct Frame<'a> {
-    rest: Rest<'a>,
+    rest: RemainingValues<'a>,
     first: bool,
 }
 
-enum Rest<'a> {
+enum RemainingValues<'a> {
     Array(std::slice::Iter<'a, Json>),
     Object(std::slice::Iter<'a, (ObjectKey, Json)>),
     Sorted(std::vec::IntoIter<&'a (ObjectKey, Json)>),
@@ -35,7 +35,7 @@ pub(super) fn write(value: &Json, order: KeyOrder, out: &mut String) {
 
 pub(crate) fn write_object(object: &Object, out: &mut String) {
     out.push('{');
-    let frame = Frame { rest: Rest::Object(object.0.iter()), first: true };
+    let frame = Frame { rest: RemainingValues::Object(object.0.iter()), first: true };
     close_all(KeyOrder::Kept, &mut vec![frame], out);
 }
 
@@ -49,7 +49,7 @@ fn open<'a>(value: &'a Json, order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &
         Json::String(string) => write_string(string, out),
         Json::Array(array) => {
             out.push('[');
-            stack.push(Frame { rest: Rest::Array(array.iter()), first: true });
+            stack.push(Frame { rest: RemainingValues::Array(array.iter()), first: true });
         }
         Json::Object(object) => {
             out.push('{');
@@ -58,14 +58,14 @@ fn open<'a>(value: &'a Json, order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &
     }
 }
 
-fn entries(object: &Object, order: KeyOrder) -> Rest<'_> {
+fn entries(object: &Object, order: KeyOrder) -> RemainingValues<'_> {
     if order == KeyOrder::Kept || object.keys().all(|key| array_index(key).is_none()) {
-        return Rest::Object(object.0.iter());
+        return RemainingValues::Object(object.0.iter());
     }
     let mut entries: Vec<&(ObjectKey, Json)> = object.0.iter().collect();
     // The sort is stable: indexes ascend, and all other keys stay behind them in their order.
     entries.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
-    Rest::Sorted(entries.into_iter())
+    RemainingValues::Sorted(entries.into_iter())
 }
 
 /// Returns the array index of a key that JavaScript takes for one: `"0"`, `"17"`, but not `"01"`.
@@ -79,9 +79,13 @@ fn array_index(key: &str) -> Option<u32> {
 fn close_all<'a>(order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) {
     while let Some(frame) = stack.last_mut() {
         let (next, close) = match &mut frame.rest {
-            Rest::Array(values) => (values.next().map(|value| (None, value)), ']'),
-            Rest::Object(entries) => (entries.next().map(|(key, value)| (Some(key), value)), '}'),
-            Rest::Sorted(entries) => (entries.next().map(|(key, value)| (Some(key), value)), '}'),
+            RemainingValues::Array(values) => (values.next().map(|value| (None, value)), ']'),
+            RemainingValues::Object(entries) => {
+                (entries.next().map(|(key, value)| (Some(key), value)), '}')
+            }
+            RemainingValues::Sorted(entries) => {
+                (entries.next().map(|(key, value)| (Some(key), value)), '}')
+            }
         };
         let Some((key, value)) = next else {
             out.push(close);

@@ -131,7 +131,7 @@ impl ChatScreen<'_> {
         if let Err(failure) = self.print_news().await {
             self.print_failure(failure)?;
         }
-        let aside = self.input.aside();
+        let printer = self.input.printer();
         let mut line = pin!(self.input.line());
         let mut looks = true;
         loop {
@@ -140,7 +140,7 @@ impl ChatScreen<'_> {
                 () = tokio::time::sleep(LOOK_EVERY), if looks => match self.news.read().await {
                     Ok(news) => {
                         for notice in &news {
-                            aside.line(&context::dim_line(notice))?;
+                            printer.line(&context::dim_line(notice))?;
                         }
                         // Completions are only a help: a failure to read the contexts is no news.
                         if let (false, Ok(Some(contexts))) =

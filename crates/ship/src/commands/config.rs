@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_project::{Effective, SettingSource};
+use ship_project::{EffectiveSetting, SettingSource};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,7 +17,7 @@ const VALUE_COLUMNS: usize = 24;
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     let rows = session.project.effective_settings();
     if session.json {
-        let entry = |row: &Effective| {
+        let entry = |row: &EffectiveSetting| {
             let value = Object::from([
                 ("value", row.value.clone()),
                 ("source", row.source.to_string().into()),
@@ -37,15 +37,16 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
 
 /// Returns a line for each setting. In a narrow terminal its group stands above it, and only a value that is not
 /// the default shows its source.
-fn setting_lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
+fn setting_lines(rows: &[EffectiveSetting], columns: usize, style: Style) -> Vec<String> {
     let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
-    let source = |row: &Effective| style.dim(&row.source.to_string());
+    let source = |row: &EffectiveSetting| style.dim(&row.source.to_string());
     if columns >= width + 2 + VALUE_COLUMNS + 1 + SettingSource::Default.to_string().len() {
-        let value = |row: &Effective| table::pad(&shown_value(row), VALUE_COLUMNS);
-        let line = |row: &Effective| format!("{:<width$}  {} {}", row.key, value(row), source(row));
+        let value = |row: &EffectiveSetting| table::pad(&shown_value(row), VALUE_COLUMNS);
+        let line =
+            |row: &EffectiveSetting| format!("{:<width$}  {} {}", row.key, value(row), source(row));
         return rows.iter().map(|row| table::wrap_text(&line(row), width + 2)).collect();
     }
-    let parts = |row: &Effective| row.key.rsplit_once('.').unwrap_or(("", row.key));
+    let parts = |row: &EffectiveSetting| row.key.rsplit_once('.').unwrap_or(("", row.key));
     let width = rows.iter().map(|row| parts(row).1.len()).max().unwrap_or_default();
     let mut lines = Vec::new();
     let mut above = "";
@@ -66,7 +67,7 @@ fn setting_lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String
     lines
 }
 
-fn shown_value(row: &Effective) -> String {
+fn shown_value(row: &EffectiveSetting) -> String {
     if row.value.is_null() {
         "-".to_owned()
     } else {

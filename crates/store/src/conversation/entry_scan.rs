@@ -54,7 +54,7 @@ pub(super) fn scan_entries(
     let mut scan = EntryScan {
         each,
         batch: Vec::new(),
-        holed: None,
+        with_nuls: None,
         batch_start: 0,
         offset: 0,
         line_count: 0,
@@ -75,13 +75,13 @@ struct EntryScan<F> {
     /// The entries of the batch that is being read.
     batch: Vec<(u64, ContextEntry)>,
     /// The first line with NULs in that batch, and whether the batch has ended.
-    holed: Option<Holed>,
+    with_nuls: Option<LineWithNuls>,
     batch_start: u64,
     offset: u64,
     line_count: u64,
 }
 
-struct Holed {
+struct LineWithNuls {
     line: u64,
     cause: EntryError,
     ended: bool,
@@ -89,7 +89,7 @@ struct Holed {
 
 impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
     fn push_line(&mut self, line: &[u8]) -> Result<(), ScanError> {
-        self.check_nothing_follows_a_holed_batch()?;
+        self.check_nothing_follows_a_batch_with_nuls()?;
         self.line_count += 1;
         let start = self.offset;
         self.offset += line.len() as u64 + 1;
@@ -110,7 +110,7 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
             Ok(entry) => self.batch.push((start, entry)),
             Err(cause) if line.contains(&0) => {
                 let line = self.line_count;
-                self.holed.get_or_insert(Holed { line, cause, ended: false });
+                self.with_nuls.get_or_insert(LineWithNuls { line, cause, ended: false });
             }
             Err(cause) => return Err(ScanError::Damaged { line: self.line_count, cause }),
         }
@@ -118,8 +118,8 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
     }
 
     fn end_batch(&mut self) {
-        match &mut self.holed {
-            Some(holed) => holed.ended = true,
+        match &mut self.with_nuls {
+            Some(line) => line.ended = true,
             None => {
                 self.batch.drain(..).for_each(|(start, entry)| (self.each)(start, entry));
                 self.batch_start = self.offset;
@@ -128,16 +128,16 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
     }
 
     /// Reports a batch with NULs that is followed by any bytes: it was synced, so no crash made the NULs.
-    fn check_nothing_follows_a_holed_batch(&mut self) -> Result<(), ScanError> {
-        match self.holed.take_if(|holed| holed.ended) {
-            Some(Holed { line, cause, .. }) => Err(ScanError::Damaged { line, cause }),
+    fn check_nothing_follows_a_batch_with_nuls(&mut self) -> Result<(), ScanError> {
+        match self.with_nuls.take_if(|line| line.ended) {
+            Some(LineWithNuls { line, cause, .. }) => Err(ScanError::Damaged { line, cause }),
             None => Ok(()),
         }
     }
 
     fn finish(mut self, fragment: usize) -> Result<Extent, ScanError> {
         if fragment > 0 {
-            self.check_nothing_follows_a_holed_batch()?;
+            self.check_nothing_follows_a_batch_with_nuls()?;
         }
         Ok(Extent { whole: self.batch_start, total: self.offset + fragment as u64 })
     }

@@ -13,7 +13,7 @@ use super::context::{self, Batch, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile};
-use super::ledger::{self, Adding, Addition, LedgerFold};
+use super::ledger::{self, LedgerAddition, LedgerFold, LedgerWriter};
 use super::ledger_reader::LedgerReader;
 use super::log::LogFile;
 use super::log_reading::first_line;
@@ -96,7 +96,7 @@ pub(crate) struct ChatFiles {
     pub(super) run: JournalFile,
     pub(super) requests: JournalFile,
     batches: WriteGroup<Batch, Result<Position, AppendError>>,
-    additions: WriteGroup<Addition, Result<Accepted, AcceptError>>,
+    additions: WriteGroup<LedgerAddition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
     /// The repairs of files other than logs.
@@ -482,7 +482,7 @@ impl ChatFiles {
             .map(|added| added.seq)
     }
 
-    fn add_to_ledger(&self, waiting: Vec<Addition>) -> Vec<Result<Accepted, AcceptError>> {
+    fn add_to_ledger(&self, waiting: Vec<LedgerAddition>) -> Vec<Result<Accepted, AcceptError>> {
         let count = waiting.len();
         let right = self.take_write_right("accept");
         let writing = right.and_then(|right| Ok((self.ledger_to_write(&right)?, right)));
@@ -491,8 +491,8 @@ impl ChatFiles {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
                 let cursor = || self.cursor();
                 let chat = &self.key;
-                let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
-                adding.add(waiting, self.env.syncs())
+                let mut writer = LedgerWriter { env, chat, folder, writing, cursor: &cursor };
+                writer.add(waiting, self.env.syncs())
             }
             Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
         }

@@ -17,16 +17,16 @@ const JOURNAL_BYTES_MAX: u64 = 64 * 1024;
 
 /// The fold of a log whose lines are not kept in memory.
 #[derive(Default)]
-pub(crate) struct Nothing;
+pub(crate) struct EmptyFold;
 
-impl Fold for Nothing {
+impl Fold for EmptyFold {
     fn apply(&mut self, _line: &RawLine, _span: Span) {}
 
     fn apply_outline(&mut self, _message: &LineOutline<'_>, _span: Span) {}
 }
 
 /// A log of plain objects below a head.
-pub(crate) type JournalFile = LogFile<Nothing>;
+pub(crate) type JournalFile = LogFile<EmptyFold>;
 
 /// Replaces the journal by one that begins with `about`.
 pub(crate) fn begin_journal(

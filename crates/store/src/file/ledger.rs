@@ -131,14 +131,14 @@ impl LedgerFold {
     }
 }
 
-/// An addition that waits to be written.
-pub(crate) enum Addition {
+/// Lines for the ledger that wait to be written.
+pub(crate) enum LedgerAddition {
     Entry { key: String, draft: UnnumberedLine },
     Deliveries { states: Vec<Delivery>, drafts: Vec<UnnumberedLine> },
 }
 
 /// Checks an entry and stores its blobs.
-pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, AcceptError> {
+pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<LedgerAddition, AcceptError> {
     let LedgerEntry { key, entry } = entry;
     if key.is_empty() {
         return Err(RefusedInput::NotAMessage("a ledger entry needs a non-empty key").into());
@@ -151,14 +151,14 @@ pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, A
         body.set(name, value);
     }
     let draft = prepared_line::prepare_body(env, LineKind::Message, body, &key)?;
-    Ok(Addition::Entry { key, draft })
+    Ok(LedgerAddition::Entry { key, draft })
 }
 
 /// Checks deliveries and makes lines from them.
 pub(crate) fn prepare_deliveries(
     env: &Env,
     states: Vec<Delivery>,
-) -> Result<Addition, AcceptError> {
+) -> Result<LedgerAddition, AcceptError> {
     if states.is_empty() {
         return Err(RefusedInput::Empty.into());
     }
@@ -166,11 +166,11 @@ pub(crate) fn prepare_deliveries(
         Ok(prepared_line::prepare_body(env, LineKind::Event, state.to_body(), &state.id)?)
     };
     let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
-    Ok(Addition::Deliveries { states, drafts })
+    Ok(LedgerAddition::Deliveries { states, drafts })
 }
 
-/// The live ledger, ready for additions.
-pub(crate) struct Adding<'a, 'w> {
+/// Writes additions to the live ledger.
+pub(crate) struct LedgerWriter<'a, 'w> {
     pub(crate) env: &'a Env,
     pub(crate) chat: &'a ChatKey,
     pub(crate) folder: &'a Path,
@@ -179,11 +179,11 @@ pub(crate) struct Adding<'a, 'w> {
     pub(crate) cursor: &'a dyn Fn() -> Result<Option<LedgerSeq>, StorageError>,
 }
 
-impl Adding<'_, '_> {
+impl LedgerWriter<'_, '_> {
     /// Adds all waiting additions with one sync.
     pub(crate) fn add(
         &mut self,
-        waiting: Vec<Addition>,
+        waiting: Vec<LedgerAddition>,
         sync: bool,
     ) -> Vec<Result<Accepted, AcceptError>> {
         if let Err(error) = self.create_or_seal() {
@@ -234,14 +234,14 @@ impl Adding<'_, '_> {
     /// Gives an addition its number, or finds the entry that already has its key.
     fn assign_number(
         &mut self,
-        addition: Addition,
+        addition: LedgerAddition,
         pending: &mut HashMap<String, LedgerSeq>,
         drafts: &mut Vec<UnnumberedLine>,
         next: &mut u64,
     ) -> Result<Accepted, AcceptError> {
         let seq = LedgerSeq::new(*next);
         match addition {
-            Addition::Entry { key, draft } => {
+            LedgerAddition::Entry { key, draft } => {
                 // The same key may come twice in one group.
                 let known = match pending.get(&key) {
                     Some(&seq) => Some(seq),
@@ -255,7 +255,7 @@ impl Adding<'_, '_> {
                 *next += 1;
                 Ok(Accepted { seq, new: true })
             }
-            Addition::Deliveries { states, drafts: lines } => {
+            LedgerAddition::Deliveries { states, drafts: lines } => {
                 // A delivery may name only entries before it; a higher number cannot exist yet.
                 if let Some(state) = states.iter().find(|state| state.entry >= seq) {
                     return Err(AcceptError::NoEntry {

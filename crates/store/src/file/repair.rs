@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::chat::ChatFiles;
 use super::copied_lines::CopySources;
-use super::ledger::{Adding, LedgerFold};
+use super::ledger::{LedgerFold, LedgerWriter};
 use super::log::Writing;
 use super::log_reading::scan_log;
 use super::published::{CopiedRange, copied_ranges, missing_end};
@@ -158,11 +158,11 @@ impl ChatFiles {
         let loss = self.log_loss(&ledger)?;
         let (env, folder) = (&*self.env, &*self.paths.conversations);
         let (chat, cursor) = (&self.key, || self.cursor());
-        let adding = |writing| Adding { env, chat, folder, writing, cursor: &cursor };
+        let writer = |writing| LedgerWriter { env, chat, folder, writing, cursor: &cursor };
         if !self.is_ledger_lost()? {
             match self.ledger.begin_writing(right) {
                 Ok(writing) => {
-                    if adding(writing).seal_if_behind()? {
+                    if writer(writing).seal_if_behind()? {
                         let message = "it was an older copy of a ledger that is sealed by now, and was set aside";
                         let remedy = "nothing to do: the sealed ledger has all of it";
                         self.note(lost_file_problem(&ledger, message, remedy));
@@ -173,7 +173,7 @@ impl ChatFiles {
                 Err(error) => return Err(error),
             }
         }
-        adding(self.ledger.begin_replacing(right)?).seal_without_head(&self.paths.quarantine)?;
+        writer(self.ledger.begin_replacing(right)?).seal_without_head(&self.paths.quarantine)?;
         self.note_new_log(&ledger, loss);
         Ok(())
     }

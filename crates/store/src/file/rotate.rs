@@ -32,26 +32,26 @@ impl From<PrepareError> for RotateError {
 }
 
 /// A rotation with its new lines prepared.
-pub(crate) struct Ready {
+pub(crate) struct PreparedRotation {
     expected: Option<Gen>,
     head: Head,
-    pieces: Vec<ReadyPiece>,
+    pieces: Vec<PreparedPiece>,
 }
 
-enum ReadyPiece {
+enum PreparedPiece {
     Keep(Seq, Option<Seq>),
     /// Lines of another log, and their range in a sealed log of the chat.
     Copied(Option<CopiedRange>, Vec<RawLine>),
     New(PreparedLine),
 }
 
-impl Ready {
+impl PreparedRotation {
     /// Returns the highest ledger position that the rotation promotes.
     pub(crate) fn promoted_position(&self) -> Option<u64> {
-        let inbox = |piece: &ReadyPiece| match piece {
-            ReadyPiece::New(new) => new.draft.inbox,
+        let inbox = |piece: &PreparedPiece| match piece {
+            PreparedPiece::New(new) => new.draft.inbox,
             // Kept and copied lines never move the cursor.
-            ReadyPiece::Keep(..) | ReadyPiece::Copied(..) => None,
+            PreparedPiece::Keep(..) | PreparedPiece::Copied(..) => None,
         };
         // A first context may begin behind answered entries, and these must be in the ledger too.
         let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
@@ -64,26 +64,26 @@ pub(crate) fn prepare_rotation(
     env: &Env,
     rotation: Rotation,
     sources: &mut CopySources<'_>,
-) -> Result<Ready, RotateError> {
+) -> Result<PreparedRotation, RotateError> {
     let Rotation { expected, head, pieces } = rotation;
-    let mut ready = Vec::with_capacity(pieces.len());
+    let mut prepared = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        ready.push(match piece {
-            LogPiece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
-            LogPiece::KeepFrom(first) => ReadyPiece::Keep(first, None),
+        prepared.push(match piece {
+            LogPiece::Keep(first, last) => PreparedPiece::Keep(first, Some(last)),
+            LogPiece::KeepFrom(first) => PreparedPiece::Keep(first, None),
             LogPiece::Sealed { log, first, last } => sealed_piece(sources, log, first, last)?,
             // A piece of the chat's own logs is taken from there, like any kept or sealed line.
             LogPiece::Of { chat, log, first, last } if sources.is_own(&chat) => match log {
                 Some(log) => sealed_piece(sources, log, first, last)?,
-                None => ReadyPiece::Keep(first, Some(last)),
+                None => PreparedPiece::Keep(first, Some(last)),
             },
             LogPiece::Of { chat, log, first, last } => {
-                ReadyPiece::Copied(None, sources.lines_of_chat(chat, log, (first, last))?)
+                PreparedPiece::Copied(None, sources.lines_of_chat(chat, log, (first, last))?)
             }
-            LogPiece::New(entry) => ReadyPiece::New(prepared_line::prepare_line(env, entry)?),
+            LogPiece::New(entry) => PreparedPiece::New(prepared_line::prepare_line(env, entry)?),
         });
     }
-    Ok(Ready { expected, head, pieces: ready })
+    Ok(PreparedRotation { expected, head, pieces: prepared })
 }
 
 fn sealed_piece(
@@ -91,9 +91,9 @@ fn sealed_piece(
     log: SealedName,
     first: Seq,
     last: Seq,
-) -> Result<ReadyPiece, RotateError> {
+) -> Result<PreparedPiece, RotateError> {
     let lines = sources.sealed_lines(log.clone(), (first, last))?;
-    Ok(ReadyPiece::Copied(Some(CopiedRange { log: Some(log), first, last }), lines))
+    Ok(PreparedPiece::Copied(Some(CopiedRange { log: Some(log), first, last }), lines))
 }
 
 /// Rotates the log that `writing` holds; the old log is sealed in `archive`.
@@ -102,12 +102,12 @@ pub(crate) fn rotate(
     writing: &mut Writing<'_, ContextFold>,
     chat: &ChatKey,
     archive: &Path,
-    ready: Ready,
+    prepared: PreparedRotation,
 ) -> Result<Rotated, RotateError> {
     let known = writing.tail();
     let found = known.map(|known| known.fold.generation());
-    if found != ready.expected {
-        return Err(RotateError::Moved { chat: chat.clone(), expected: ready.expected, found });
+    if found != prepared.expected {
+        return Err(RotateError::Moved { chat: chat.clone(), expected: prepared.expected, found });
     }
     let now = env.options.now();
     let last = known.map_or(0, |known| known.last_seq);
@@ -117,13 +117,13 @@ pub(crate) fn rotate(
         generation: found.map_or(Gen::new(0), Gen::next),
         sealed: sealed.clone(),
         // The cursor of the log counts, not that of the caller: a promoted entry must not run again.
-        inbox: known.map_or(ready.head.inbox, |known| known.fold.inbox()),
-        checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
-        ..ready.head
+        inbox: known.map_or(prepared.head.inbox, |known| known.fold.inbox()),
+        checkpoints: place_checkpoints(&prepared.head, sealed.as_ref()),
+        ..prepared.head
     };
     let first = known.map_or(1, LogTail::next_seq);
-    let copies = copied_ranges(&ready.pieces, Seq::new(last));
-    let lines = new_lines(writing, ready.pieces, head.inbox)?;
+    let copies = copied_ranges(&prepared.pieces, Seq::new(last));
+    let lines = new_lines(writing, prepared.pieces, head.inbox)?;
     let seq = Seq::new(first + lines.len() as u64);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
     let log = LogToPublish { head: &head, lines, copies, first };
@@ -133,15 +133,15 @@ pub(crate) fn rotate(
 }
 
 /// Returns the places of the lines that a rotation copies. `last` is the last line of the log that it seals.
-fn copied_ranges(pieces: &[ReadyPiece], last: Seq) -> Vec<CopiedRange> {
+fn copied_ranges(pieces: &[PreparedPiece], last: Seq) -> Vec<CopiedRange> {
     let mut ranges = Vec::new();
     for piece in pieces {
         let range = match piece {
-            ReadyPiece::Keep(first, end) => {
+            PreparedPiece::Keep(first, end) => {
                 Some(CopiedRange { log: None, first: *first, last: end.unwrap_or(last) })
             }
-            ReadyPiece::Copied(range, _) => range.clone(),
-            ReadyPiece::New(_) => None,
+            PreparedPiece::Copied(range, _) => range.clone(),
+            PreparedPiece::New(_) => None,
         };
         if let Some(range) = range {
             range.add_to(&mut ranges);
@@ -252,15 +252,15 @@ fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Che
 /// Returns the lines of the new log after its head.
 fn new_lines(
     writing: &Writing<'_, ContextFold>,
-    pieces: Vec<ReadyPiece>,
+    pieces: Vec<PreparedPiece>,
     inbox: Option<LedgerSeq>,
 ) -> Result<Vec<UnnumberedLine>, RotateError> {
     let old = writing.tail().map(|known| known.fold.lines()).unwrap_or_default();
     let mut body = NewLog::default();
     for piece in pieces {
         match piece {
-            ReadyPiece::New(new) => body.add_new(new)?,
-            ReadyPiece::Keep(first, last) => {
+            PreparedPiece::New(new) => body.add_new(new)?,
+            PreparedPiece::Keep(first, last) => {
                 check_range(writing, first, last)?;
                 // The lines are in the order of their numbers.
                 let from = old.partition_point(|line| line.seq < first.get());
@@ -272,7 +272,7 @@ fn new_lines(
                     read_lines(writing, lines)?.into_iter().for_each(|line| body.add_copy(line));
                 }
             }
-            ReadyPiece::Copied(_, lines) => {
+            PreparedPiece::Copied(_, lines) => {
                 lines.into_iter().for_each(|line| body.add_copy(copied_line(line, inbox)));
             }
         }

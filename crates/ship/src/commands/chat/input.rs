@@ -35,7 +35,7 @@ pub(super) enum LineSource {
     Terminal {
         editor: Option<Box<Editor<Completions, FileHistory>>>,
         history: PathBuf,
-        aside: Aside,
+        printer: PromptPrinter,
     },
     /// Lines of at most `limit` bytes; `read` bytes were read so far.
     Pipe { limit: u64, read: u64 },
@@ -51,14 +51,14 @@ impl LineSource {
             Editor::with_config(config).map_err(|error| Failure::from_other("terminal", &error))?;
         editor.set_helper(Some(completions));
         // A terminal that can only be read has no place beside its prompt.
-        let aside = match editor.create_external_printer() {
-            Ok(printer) => Aside(Some(Arc::new(Mutex::new(printer)))),
-            Err(_) => Aside(None),
+        let printer = match editor.create_external_printer() {
+            Ok(printer) => PromptPrinter(Some(Arc::new(Mutex::new(printer)))),
+            Err(_) => PromptPrinter(None),
         };
         let history = session.project.root().join(".ship/terminal_history");
         // A missing history counts as an empty one.
         let _ = editor.load_history(&history);
-        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, aside })
+        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer })
     }
 
     pub(super) fn is_interactive(&self) -> bool {
@@ -66,10 +66,10 @@ impl LineSource {
     }
 
     /// Returns the place where notes are shown while the person types.
-    pub(super) fn aside(&self) -> Aside {
+    pub(super) fn printer(&self) -> PromptPrinter {
         match self {
-            Self::Terminal { aside, .. } => aside.clone(),
-            Self::Pipe { .. } => Aside(None),
+            Self::Terminal { printer, .. } => printer.clone(),
+            Self::Pipe { .. } => PromptPrinter(None),
         }
     }
 
@@ -140,9 +140,9 @@ impl LineSource {
 
 /// Shows notes above the line that the person types.
 #[derive(Clone)]
-pub(super) struct Aside(Option<Arc<Mutex<dyn ExternalPrinter + Send>>>);
+pub(super) struct PromptPrinter(Option<Arc<Mutex<dyn ExternalPrinter + Send>>>);
 
-impl Aside {
+impl PromptPrinter {
     pub(super) fn line(&self, text: &str) -> Result<(), Failure> {
         let Some(printer) = self.0.clone() else { return output::print_line(text) };
         let text = format!("{text}\n");
