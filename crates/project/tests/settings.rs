@@ -51,6 +51,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("llm.window", "null"),
     ("llm.maxTokens", "8192"),
     ("llm.temperature", "null"),
+    ("llm.tools", "null"),
     ("llm.connectMs", "10000"),
     ("llm.firstByteMs", "60000"),
     ("llm.idleMs", "60000"),
