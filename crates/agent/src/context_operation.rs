@@ -102,6 +102,21 @@ impl ContextOperation {
         }
     }
 
+    /// Whether it leads to another context of the chat, which `context.contexts.enabled: false` forbids.
+    pub(crate) fn leaves_context(&self) -> bool {
+        match self {
+            Self::New { .. } | Self::Load { .. } | Self::Clear | Self::Fork { to: None, .. } => {
+                true
+            }
+            Self::Recall { .. }
+            | Self::Rename { .. }
+            | Self::Checkpoint { .. }
+            | Self::Fork { .. }
+            | Self::Rewind { .. }
+            | Self::Undo => false,
+        }
+    }
+
     /// Whether a run cannot continue after it, because the message it was answering is gone.
     pub(crate) fn ends_run(&self) -> bool {
         match self {

@@ -116,7 +116,7 @@ settings! {
 
     /// Named contexts inside one chat. None of these numbers cuts what is stored.
     ArchiveSettings at (context.contexts) {
-        /// Whether a chat may have more than one context.
+        /// Whether a chat may have more than one context. `rewind` and earlier messages are there in any case.
         "context.contexts.enabled" enabled: bool = true;
         /// `context show` and recall `recent` give at most this many messages.
         "context.contexts.activeMaxMessages" active_max_messages: u64 = 80, 1..=1_000_000;

@@ -137,9 +137,11 @@ impl AgentBuilder {
         let mut tools = Vec::new();
         if self.has_built_in_tools {
             tools.extend(built_in_tools());
-            if self.rules.contexts.enabled {
-                tools.extend(context_tools());
-            }
+            let is_allowed = |tool: &Tool| {
+                // Earlier messages of the one context can be loaded in any case.
+                self.rules.contexts.enabled || tool.spec().name == "chat_load_history"
+            };
+            tools.extend(context_tools().into_iter().filter(is_allowed));
         }
         // Last, because the later of two tools with one name stays in the map.
         tools.extend(self.tools);

@@ -19,6 +19,10 @@ use crate::inbox::{COMMAND, outcome_of};
 /// The interval at which the ledger is searched for the outcome of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// The refusal of a switch where a chat has only one context.
+const ONE_CONTEXT: &str =
+    "This chat has one context: `context.contexts.enabled` is false. `rewind` goes back in it.";
+
 impl Agent {
     /// Performs an operation on the contexts of a chat: now if the lane is free, otherwise at the next step of the
     /// run that holds it. When this returns, the operation is done or queued durably.
@@ -33,6 +37,9 @@ impl Agent {
     ) -> Result<OperationOutcome, RunError> {
         let agent = &self.engine;
         let nothing = || OperationOutcome::refused(format!("Nothing was said in `{key}` yet."));
+        if operation.leaves_context() && !agent.rules.contexts.enabled {
+            return Ok(OperationOutcome::refused(ONE_CONTEXT));
+        }
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
         if chat.log().view().await?.is_none() {
             return Ok(nothing());

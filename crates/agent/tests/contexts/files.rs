@@ -70,7 +70,7 @@ async fn what_fits_nothing_offers_the_newest_five() {
 }
 
 #[tokio::test]
-async fn switched_off_the_model_knows_nothing_of_contexts() {
+async fn switched_off_a_chat_has_one_context_and_can_still_go_back_in_it() {
     for enabled in [true, false] {
         let settings = format!(r#"{{"context":{{"contexts":{{"enabled":{enabled}}}}}}}"#);
         let folder = ProjectFolder::new(&[("ship.json", &settings)]);
@@ -80,8 +80,24 @@ async fn switched_off_the_model_knows_nothing_of_contexts() {
         let tools: Vec<&str> = next.tools.iter().map(|tool| tool.name.as_str()).collect();
         let blocks: String = next.blocks.iter().map(|block| format!("{block:?}")).collect();
         assert_eq!(blocks.contains("chat_context_new"), enabled, "{blocks}");
-        for name in ["chat_context_new", "chat_checkpoint", "chat_load_history"] {
+        for name in ["chat_context_new", "chat_checkpoint"] {
             assert_eq!(tools.contains(&name), enabled, "{name} in {tools:?}");
+        }
+        assert!(tools.contains(&"chat_load_history"), "{tools:?}");
+        test.run().await;
+        for (operation, leaves) in [
+            (ContextOperation::Checkpoint { name: "here".to_owned() }, false),
+            (ContextOperation::Rewind { to: "here".to_owned() }, false),
+            (ContextOperation::New { title: None, reason: None }, true),
+            (ContextOperation::Load { which: "last".to_owned() }, true),
+            (ContextOperation::Fork { at: None, to: None }, true),
+            (ContextOperation::Clear, true),
+        ] {
+            let name = operation.name();
+            let operated = test.agent.operate(&chat(), operation, "terminal").await.unwrap();
+            let line = operated.line();
+            let is_refused = line.contains("`context.contexts.enabled` is false");
+            assert_eq!(is_refused, leaves && !enabled, "{name}, {enabled}: {line}");
         }
     }
 }
