@@ -16,6 +16,10 @@ pub struct Inbound {
     pub channel: String,
     /// The id of the chat on its platform.
     pub chat_id: Option<String>,
+    /// The id of the thread or topic on the platform.
+    pub thread_id: Option<String>,
+    /// The type of the chat on the platform, such as `private` or `group`.
+    pub chat_type: Option<String>,
     /// The id of the author on the platform.
     pub user_id: Option<String>,
     /// The name of the author.
@@ -96,6 +100,8 @@ impl Inbound {
         entry.set("channel", self.channel);
         for (key, value) in [
             ("chatId", self.chat_id),
+            ("messageThreadId", self.thread_id),
+            ("chatType", self.chat_type),
             ("userId", self.user_id),
             ("username", self.username),
             ("messageId", self.message_id),

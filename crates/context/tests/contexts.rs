@@ -106,7 +106,7 @@ fn a_context_is_looked_into_without_being_entered() {
     let room = ReferenceBudget { tokens: 10_000, count: &chars };
     let reference = recall_reference(&snapshot, RecallMode::Full, RECENT, room).unwrap();
     let at = Timestamp::from_millis(5);
-    let fetched = ReferenceOrigin { id: "r1", for_message: "", at };
+    let fetched = ReferenceOrigin { id: "r1", for_message: "", at, place: None };
     let messages = [
         said("u8", "hello"),
         said("a8", "hello"),

@@ -90,6 +90,8 @@ texts! {
     "chatKey" chat_key set_chat_key "the chat in which the message was written",
     "channel" channel set_channel "the channel of the chat",
     "chatId" chat_id set_chat_id "the id of the chat on its platform",
+    "messageThreadId" thread_id set_thread_id "the id of the thread or topic on its platform",
+    "chatType" chat_type set_chat_type "the type of the chat on its platform, such as `private` or `group`",
     "userId" user_id set_user_id "the id of the author on the platform",
     "username" username set_username "the name of the author",
     "requestId" request_id set_request_id "the id of the request in logs",
@@ -184,6 +186,8 @@ impl NewMetadata {
             "chatKey",
             "channel",
             "chatId",
+            "messageThreadId",
+            "chatType",
             "userId",
             "username",
             "messageId",
@@ -213,6 +217,15 @@ impl NewMetadata {
     /// Gives a message this metadata. If it is empty, the message has none.
     pub fn write_to(self, message: &mut UiMessage) {
         message.set_metadata_or_remove((!self.0.is_empty()).then(|| self.0.into()));
+    }
+
+    /// Sets the place of the message to that of another one: chat, channel, thread.
+    pub fn set_place_of(&mut self, other: Metadata<'_>) {
+        self.set_chat_key(other.chat_key());
+        self.set_channel(other.channel());
+        self.set_chat_id(other.chat_id());
+        self.set_thread_id(other.thread_id());
+        self.set_chat_type(other.chat_type());
     }
 
     /// Sets the time of the message.

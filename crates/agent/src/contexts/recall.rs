@@ -4,7 +4,7 @@ use ship_context::contexts::{
     RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
     is_reference_to, recall_reference, view_messages,
 };
-use ship_store::{NewMessage, View};
+use ship_store::{Metadata, NewMessage, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -73,7 +73,8 @@ async fn append_reference(
     let id = format!("r_{:016x}", locked.engine.ids.next());
     let for_message = moving.current.last().map_or("", String::as_str);
     let at = locked.engine.clock.now();
-    let origin = ReferenceOrigin { id: &id, for_message, at };
+    let place = view.messages().rfind(|message| Metadata::of(message).chat_key().is_some());
+    let origin = ReferenceOrigin { id: &id, for_message, at, place };
     let message = reference.into_message(origin).into_object();
     let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
     locked.lane.append(vec![entry.into()], view.position).await?;

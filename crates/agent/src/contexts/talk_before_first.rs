@@ -1,11 +1,12 @@
 //! The beginning of a chat's first context: the talk among people before the first message to the agent.
 
 use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, earlier_talk_reference};
-use ship_store::{Head, LedgerLine, NewLine};
+use ship_store::{Head, LedgerBody, LedgerLine, NewLine};
 
 use super::recall::SHARE;
 use crate::chat::{inbound_id_in, is_message};
 use crate::engine::Engine;
+use crate::inbound::promoted_message;
 
 /// Makes a reference to the lines of the ledger before the first message to the agent; `None` if there are none or
 /// if they do not fit.
@@ -22,6 +23,9 @@ pub(crate) fn reference_to_earlier_talk(
     let for_message = inbound_id_in(&*agent.message_ids, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();
-    let fetched = ReferenceOrigin { id: &id, for_message: &for_message, at };
+    let LedgerBody::Entry(entry) = &lines[first].body else { return None };
+    let question = promoted_message(entry, for_message.clone(), None);
+    let fetched =
+        ReferenceOrigin { id: &id, for_message: &for_message, at, place: Some(&question) };
     Some(reference.into_message(fetched).into())
 }

@@ -34,12 +34,19 @@ struct QuestionFacts {
 pub(crate) struct ChatLocation {
     pub(crate) channel: Option<String>,
     pub(crate) chat_id: Option<String>,
+    pub(crate) thread_id: Option<String>,
+    pub(crate) chat_type: Option<String>,
 }
 
 impl ChatLocation {
     /// Writes the location into a ledger entry.
     pub(crate) fn write_to(&self, object: &mut Object) {
-        for (name, value) in [("channel", &self.channel), ("chatId", &self.chat_id)] {
+        for (name, value) in [
+            ("channel", &self.channel),
+            ("chatId", &self.chat_id),
+            ("messageThreadId", &self.thread_id),
+            ("chatType", &self.chat_type),
+        ] {
             object.set_or_remove(name, value.as_deref().map(Json::from));
         }
     }
@@ -63,12 +70,16 @@ impl SystemSources {
         channel: Option<String>,
         question: Option<Metadata<'_>>,
     ) -> Self {
-        let chat_id = question.and_then(Metadata::chat_id).map(str::to_owned);
+        let place = ChatLocation {
+            channel,
+            chat_id: question.and_then(Metadata::chat_id).map(str::to_owned),
+            thread_id: question.and_then(Metadata::thread_id).map(str::to_owned),
+            chat_type: question.and_then(Metadata::chat_type).map(str::to_owned),
+        };
         let question = QuestionFacts {
             request_id: question.and_then(Metadata::request_id).map(str::to_owned),
             ts: question.and_then(Metadata::ts),
         };
-        let place = ChatLocation { channel, chat_id };
         let (mut texts, skills) = (agent.project.texts(chat), agent.project.skills());
         texts.role = agent.role.clone().or(texts.role);
         Self { place, question, texts, skills }
@@ -90,7 +101,7 @@ impl SystemSources {
         chat: &ChatKey,
         loaded: &[String],
     ) -> Vec<SystemBlock> {
-        let ChatLocation { channel, chat_id } = self.place.clone();
+        let ChatLocation { channel, chat_id, .. } = self.place.clone();
         let is_told = agent.rules.request_facts == RequestFacts::System;
         let question = Some(&self.question).filter(|_| is_told);
         let has_tool = |name: &str| agent.tools.contains_key(name);

@@ -108,6 +108,8 @@ pub(crate) fn answer_metadata(
     metadata.set_chat_key(Some(work.locked.chat.key().as_str()));
     metadata.set_channel(work.place.channel.as_deref());
     metadata.set_chat_id(work.place.chat_id.as_deref());
+    metadata.set_thread_id(work.place.thread_id.as_deref());
+    metadata.set_chat_type(work.place.chat_type.as_deref());
     metadata.set_request_id(work.request_id.as_str());
     metadata.set_run_id(work.run_id.as_str());
     metadata.set_kind(MessageKind::Normal);

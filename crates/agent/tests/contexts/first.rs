@@ -59,3 +59,25 @@ async fn it_is_marked_in_the_ledger_and_nowhere_else() {
     let LedgerBody::Entry(entry) = &lines[1].body else { panic!("an entry") };
     assert!(entry.entry.get("meta").is_none());
 }
+
+#[tokio::test]
+async fn every_message_says_where_it_was_said() {
+    let place = Place::new();
+    overheard(&place, "ada", "the mast is cracked").await;
+    let asked = Inbound {
+        channel: "telegram".to_owned(),
+        chat_id: Some("-7".to_owned()),
+        thread_id: Some("3".to_owned()),
+        chat_type: Some("supergroup".to_owned()),
+        ..place.inbound("what do we do?")
+    };
+    place.agent.accept(&chat(), asked).await.unwrap();
+    place.run().await;
+    let messages = place.messages().await;
+    assert_eq!(messages.len(), 3, "a reference, the question, the answer");
+    for message in &messages {
+        let metadata = message.metadata().unwrap().to_string();
+        let said = r#""chatKey":"terminal:main","channel":"telegram","chatId":"-7","messageThreadId":"3","chatType":"supergroup""#;
+        assert!(metadata.contains(said), "{metadata}");
+    }
+}

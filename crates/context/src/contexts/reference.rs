@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use ship_message::{Role, UiMessage, UiPart, names};
-use ship_record::{ContextId, LedgerSeq, MessageKind, NewMetadata, Timestamp};
+use ship_record::{ContextId, LedgerSeq, MessageKind, Metadata, NewMetadata, Timestamp};
 
 use super::frame::{
     FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
@@ -95,12 +95,17 @@ pub struct ReferenceOrigin<'a> {
     pub for_message: &'a str,
     /// The time at which it was fetched.
     pub at: Timestamp,
+    /// A message of the same chat, which has the place of the reference.
+    pub place: Option<&'a UiMessage>,
 }
 
 impl Reference {
     /// Makes the message of the reference.
     pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
         let mut metadata = NewMetadata::new(fetched.at);
+        if let Some(place) = fetched.place {
+            metadata.set_place_of(Metadata::of(place));
+        }
         metadata.set_kind(MessageKind::Reference);
         if let ReferenceContent::Context(context) = &self.shows {
             metadata.set_context_id(context.as_str());
@@ -255,7 +260,7 @@ mod tests {
         let room = ReferenceBudget { tokens: 10_000, count: &chars };
         let reference = recall_reference(&snapshot(false), RecallMode::Full, RECENT, room).unwrap();
         let at = Timestamp::from_millis(5);
-        let fetched = ReferenceOrigin { id: "m1", for_message: "u9", at };
+        let fetched = ReferenceOrigin { id: "m1", for_message: "u9", at, place: None };
         let message = reference.into_message(fetched);
         assert_eq!(message.role(), Role::Assistant);
         assert_eq!(

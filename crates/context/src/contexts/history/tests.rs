@@ -66,7 +66,7 @@ fn what_is_in_view_is_not_loaded_again() {
     assert_eq!((entries(&first), loaded), (vec![4], 1));
 
     let at = Timestamp::from_millis(0);
-    let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", at });
+    let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", at, place: None });
     let in_view = VisibleEntries::in_messages(&[&said, &first], [LedgerSeq::new(5)]);
     let ask = HistoryQuery::default();
     let (second, _) = history_reference(&ledger, &ask, &in_view, loaded, room()).unwrap();
