@@ -14,6 +14,7 @@ pub mod message_soak;
 pub mod provider;
 pub mod provider_soak;
 pub mod queue;
+pub mod real_model_soak;
 pub mod report;
 pub mod ship;
 pub mod store;
@@ -22,6 +23,8 @@ pub mod tokens;
 pub mod two_processes_soak;
 
 mod processor;
+mod real_chat;
+mod real_hosts;
 mod talk;
 mod terminal;
 mod tests;

@@ -24,6 +24,7 @@ mod transcript;
 pub use cut::{Cut, cut};
 pub use extract::extract;
 pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
+pub use identifiers::identifiers;
 pub use prune::{PrunedOutputs, prunable_outputs};
 pub use source_text::SourceText;
 pub use summary::{

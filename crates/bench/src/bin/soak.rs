@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ship_bench::{
     build_tests, compact_soak, contexts_soak, injuries_soak, message_soak, provider_soak,
-    store_soak, two_processes_soak,
+    real_model_soak, store_soak, two_processes_soak,
 };
 use ship_testkit::two_processes::SweepCounts;
 
@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 }
 
 /// Gives two sevenths of the time each to the store and to the requests, and one each to the messages, to
-/// compactions and to contexts. Every window of failing calls and every injury is run, however long that
-/// takes.
+/// compactions and to contexts. Every window of failing calls and every injury is run, and a real model has a turn
+/// for each second, however long that takes.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
     let start = Instant::now();
@@ -62,12 +62,15 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     println!("on a thin volume: {}", printed(two_processes_soak::soak_thin_volume()?));
     injuries_soak::soak(seed)?;
     println!("injuries: all");
+    let real = real_model_soak::soak(seed, seconds)?;
+    println!("real model: {}", real.map_or("skipped".to_owned(), |counts| format!("{counts:?}")));
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \
          {} turns in {} outgrown chats with {} kills and {} compactions undone, \
          {} lives of chats with several contexts, \
-         {} windows of failing calls in one of two processes, all injuries of files",
+         {} windows of failing calls in one of two processes, all injuries of files, \
+         {}",
         store.scripts,
         store.faults,
         store.disks,
@@ -80,7 +83,11 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
         compacted.kills,
         compacted.undone,
         contexts.lives,
-        two.map_or(0, |counts| counts.cases)
+        two.map_or(0, |counts| counts.cases),
+        match real {
+            Some(real) => format!("{} answers of a real model", real.answers),
+            None => "real model skipped".to_owned(),
+        }
     ))
 }
 

@@ -15,7 +15,7 @@ const UNITS: [&str; 44] = [
 ];
 
 /// Returns the identifiers of a text, each once, in the order of their first occurrence.
-pub(super) fn identifiers(text: &str) -> Vec<String> {
+pub fn identifiers(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     let mut rest = text;
