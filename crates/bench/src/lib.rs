@@ -19,6 +19,7 @@ pub mod report;
 pub mod ship;
 pub mod store;
 pub mod store_soak;
+pub mod strict_hosts_soak;
 pub mod tokens;
 pub mod two_processes_soak;
 

@@ -51,7 +51,7 @@ pub fn soak(seed: u64, seconds: u64) -> Result<Option<Counts>, String> {
 }
 
 fn lead(setup: &RealSetup, seed: u64, turns: u64) -> io::Result<Counts> {
-    let host = Host::llama(setup, seed)?;
+    let host = Host::llama(setup, seed, None)?;
     let chat = RealChat::new(&setup.ship, setup.path("chat"))?;
     let mut random = Random::new(seed);
     for nth in 1..=turns {

@@ -20,8 +20,8 @@ const CRATES: &[(&str, &str)] = &[
     (
         "bench",
         "compact compact_soak contexts contexts_soak injuries_soak large message message_soak \
-         provider provider_soak queue real_model_soak store_soak tokens two_processes_soak \
-         processor real_chat real_hosts ship store talk tests report terminal",
+         provider provider_soak queue real_model_soak store_soak strict_hosts_soak tokens \
+         two_processes_soak processor real_chat real_hosts ship store talk tests report terminal",
     ),
     (
         "context",

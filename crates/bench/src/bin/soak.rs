@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ship_bench::{
     build_tests, compact_soak, contexts_soak, injuries_soak, message_soak, provider_soak,
-    real_model_soak, store_soak, two_processes_soak,
+    real_model_soak, store_soak, strict_hosts_soak, two_processes_soak,
 };
 use ship_testkit::two_processes::SweepCounts;
 
@@ -64,6 +64,8 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     println!("injuries: all");
     let real = real_model_soak::soak(seed, seconds)?;
     println!("real model: {}", real.map_or("skipped".to_owned(), |counts| format!("{counts:?}")));
+    let strict = strict_hosts_soak::soak(seed)?;
+    println!("strict hosts: {}", strict.map_or("skipped".to_owned(), |it| format!("{it:?}")));
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \
@@ -84,9 +86,12 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
         compacted.undone,
         contexts.lives,
         two.map_or(0, |counts| counts.cases),
-        match real {
-            Some(real) => format!("{} answers of a real model", real.answers),
-            None => "real model skipped".to_owned(),
+        match (real, strict) {
+            (Some(real), Some(strict)) => format!(
+                "{} answers of a real model and {} at strict hosts, which refused {} requests",
+                real.answers, strict.answers, strict.refused
+            ),
+            _ => "real model skipped".to_owned(),
         }
     ))
 }
