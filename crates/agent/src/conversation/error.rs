@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ship_store::conversation::{CreateError, ForkError, LoadConversationError, WriteError};
-use ship_store::{AppendError, StorageError};
+use ship_store::{AppendError, Explain, Explanation, StorageError};
 
 use crate::error::RunError;
 
@@ -12,6 +12,7 @@ use crate::error::RunError;
 /// After a failure to open another conversation, the agent stays in its own, unless the variant says otherwise. A
 /// message that could not be written was not said, and can be said again.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum ConversationError {
     /// A new conversation could not be made.
@@ -27,15 +28,11 @@ pub enum ConversationError {
     #[error(transparent)]
     Write(WriteError),
     /// A run waits for a person's approval or for a tool of the client, so nothing can be said now.
-    #[error(
-        "a tool call in {place} waits for an answer; give it with `conversation().answer(…)`, then say this again"
-    )]
     Waiting {
         /// The path of the conversation's file, or `memory`.
         place: String,
     },
     /// The agent left its file to load it again, and that failed, so it is in no conversation now.
-    #[error("{} was left to load it anew, which failed; load it again, or begin another conversation", path.display())]
     Nowhere {
         /// The file that the agent left.
         path: PathBuf,
@@ -43,6 +40,27 @@ pub enum ConversationError {
     /// The run could not continue.
     #[error(transparent)]
     Run(RunError),
+}
+
+impl Explain for ConversationError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::New(error) => error.explain(),
+            Self::Load(error) => error.explain(),
+            Self::Fork(error) => error.explain(),
+            Self::Write(error) => error.explain(),
+            Self::Waiting { place } => {
+                Explanation::new(format!("a tool call in {place} waits for an answer"))
+                    .with_remedy("give it with `conversation().answer(…)`, then say this again")
+            }
+            Self::Nowhere { path } => Explanation::new(format!(
+                "{} was left to load it anew, which failed",
+                path.display()
+            ))
+            .with_remedy("load it again, or begin another conversation"),
+            Self::Run(error) => error.explain(),
+        }
+    }
 }
 
 impl From<WriteError> for ConversationError {

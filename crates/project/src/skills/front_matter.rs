@@ -5,6 +5,8 @@
 //! `>`), a list in brackets or with dashes. Other values are skipped. There are no references to expand, so the
 //! result is never larger than the file.
 
+use ship_record::{Explain, Explanation};
+
 /// A text divided into front matter and body.
 #[derive(Debug, PartialEq)]
 pub(super) struct Parts<'a> {
@@ -16,11 +18,23 @@ pub(super) struct Parts<'a> {
 
 /// The reason why a front matter cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.explain())]
 pub(super) enum FrontMatterError {
-    #[error("its front matter begins with `---` and never ends; close it with another line `---`")]
     Open,
-    #[error("line {line} of SKILL.md, in the front matter, is no `key: value`; mend it")]
     NotAField { line: usize },
+}
+
+impl Explain for FrontMatterError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Open => Explanation::new("its front matter begins with `---` and never ends")
+                .with_remedy("close it with another line `---`"),
+            Self::NotAField { line } => Explanation::new(format!(
+                "line {line} of SKILL.md, in the front matter, is no `key: value`"
+            ))
+            .with_remedy("mend it"),
+        }
+    }
 }
 
 /// Divides a text with `\n` line ends into front matter and body.

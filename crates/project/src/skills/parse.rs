@@ -1,5 +1,7 @@
 //! Parses the text of a `SKILL.md`.
 
+use ship_record::{Explain, Explanation};
+
 use super::front_matter::{FrontMatterError, FrontMatterField, read_fields, split, split_list};
 use super::hidden_chars::make_visible;
 
@@ -21,15 +23,24 @@ pub(super) struct Parsed {
 
 /// The reason why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.explain())]
 pub(super) enum SkillError {
     #[error(transparent)]
     FrontMatter(#[from] FrontMatterError),
-    #[error(
-        "its name `{0}` cannot be one; use at most {NAME_CHARS_MAX} letters, digits and hyphens"
-    )]
     Name(String),
-    #[error("it says nothing besides its front matter; write what the agent should do below it")]
     Empty,
+}
+
+impl Explain for SkillError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::FrontMatter(error) => error.explain(),
+            Self::Name(name) => Explanation::new(format!("its name `{name}` cannot be one"))
+                .with_remedy(format!("use at most {NAME_CHARS_MAX} letters, digits and hyphens")),
+            Self::Empty => Explanation::new("it says nothing besides its front matter")
+                .with_remedy("write what the agent should do below it"),
+        }
+    }
 }
 
 /// Parses a skill. `folder` is the name of its folder, which is used if the skill gives no name.
