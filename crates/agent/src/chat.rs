@@ -19,7 +19,7 @@ mod view_messages;
 pub use activation::Activation;
 pub use message_ids::inbound_message_id;
 
-pub(crate) use compacted_log::{sealed_by, sealed_by_last_compaction};
+pub(crate) use compacted_log::{is_summary_line, sealed_by, sealed_by_last_compaction};
 pub(crate) use compaction_state::{
     COMPACTED, CompactionState, DEFERRED, DEFERRED_GENERATION, DEFERRED_TOKENS, PRUNED,
     SEALED_GENERATION, WARNED, is_undoable, pruned_by_head, pruned_outputs,

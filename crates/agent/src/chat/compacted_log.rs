@@ -1,11 +1,11 @@
-//! Finds the sealed log that a compaction has left behind.
+//! Finds what a compaction has left behind: its summary, and the log that it sealed.
 
 use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{
-    Chat, ContextBody, ContextEvent, MessageSource, Metadata, ReadError, SealedLog, SealedName,
-    View,
+    Chat, ContextBody, ContextEvent, ContextLine, MessageSource, Metadata, ReadError, SealedLog,
+    SealedName, View,
 };
 
 use super::compaction_state::{SEALED_GENERATION, is_undoable};
@@ -13,6 +13,11 @@ use super::head_after_events::predecessor;
 
 /// The number of sealed logs that are read at once.
 const PAGE: usize = 16;
+
+/// Whether a line is the summary of a compaction.
+pub(crate) fn is_summary_line(line: &ContextLine) -> bool {
+    line.message().is_some_and(is_summary)
+}
 
 /// Finds the log that the last compaction of a view sealed; `None` if it is gone.
 pub(crate) async fn sealed_by_last_compaction(

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ship_context::compact::{self, PrunedOutputs};
+use ship_context::compact::PrunedOutputs;
 use ship_store::carry::CompactionData;
 use ship_store::{
     ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
@@ -14,7 +14,7 @@ use ship_store::{
 use super::agent_compact::work_at_rest;
 use super::meta_file;
 use crate::chat::{
-    COMPACTED, CompactionState, PRUNED, head_after_events, pruned_by_head,
+    COMPACTED, CompactionState, PRUNED, head_after_events, is_summary_line, pruned_by_head,
     sealed_by_last_compaction,
 };
 use crate::engine::{ActiveRun, Agent};
@@ -110,7 +110,9 @@ async fn restore_originals(
     let since = view
         .lines
         .iter()
-        .filter(|line| !known.contains(line.id()) && Some(line.seq) != event && !is_summary(line))
+        .filter(|line| {
+            !known.contains(line.id()) && Some(line.seq) != event && !is_summary_line(line)
+        })
         .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
     let mut carried = CompactionState::read(view);
@@ -155,8 +157,4 @@ fn copy_line(line: &ContextLine) -> NewLine {
         }
         ContextBody::Event(event) => event.clone().into(),
     }
-}
-
-fn is_summary(line: &ContextLine) -> bool {
-    line.message().is_some_and(compact::is_summary)
 }

@@ -1,9 +1,8 @@
 //! Finds a checkpoint or a message: in the live log, or in a sealed log of a compaction or another operation.
 
-use ship_context::compact;
-use ship_store::{ContextLine, Explanation, MessageId, ReadError, SealedName, Seq, View};
+use ship_store::{Explanation, MessageId, ReadError, SealedName, Seq, View};
 
-use crate::chat::{head_after_events, predecessor};
+use crate::chat::{head_after_events, is_summary_line, predecessor};
 use crate::context_operation::{NOTHING_CHANGED, OperationRefusal};
 use crate::engine::LockedChat;
 use crate::error::RunError;
@@ -53,7 +52,7 @@ impl LogPlace {
         while let Some(log) = &spot.log {
             let view = locked.chat.log().sealed_view(log).await?;
             let before = view.lines.iter().take_while(|line| line.seq < spot.last);
-            let is_summed_up = before.into_iter().any(|line| is_summary(line));
+            let is_summed_up = before.into_iter().any(|line| is_summary_line(line));
             let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
             match locked.chat.log().sealed_view(&older).await {
                 Ok(view) => match view.line_of(id) {
@@ -77,8 +76,4 @@ impl LogPlace {
         view.lines.retain(|line| line.seq <= self.last);
         Ok(view)
     }
-}
-
-fn is_summary(line: &ContextLine) -> bool {
-    line.message().is_some_and(compact::is_summary)
 }
