@@ -39,7 +39,7 @@ pub use index::{Index, IndexItem, LISTED_MAX, listing_json};
 pub use moved_messages::{message_left_behind, own_messages};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_reference};
 pub use snapshot::{
-    ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
+    ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status,
 };
 pub use switch_output::{switch_output, switch_text_for_user};
 pub use switch_rules::{

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::view_messages;
 use ship_message::json::Json;
 use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
@@ -77,7 +76,8 @@ pub(crate) fn context_title(head: &Head) -> Option<&str> {
 /// Makes a title from messages; `None` if there are none.
 fn title_of_view(view: &View) -> Option<String> {
     let began = Activation::from_head(&view.head).since.unwrap_or(Timestamp::from_millis(0));
-    ship_context::contexts::title_of_messages(&view_messages(view), began)
+    let messages: Vec<_> = view.messages().collect();
+    ship_context::contexts::title_of_messages(&messages, began)
 }
 
 /// Does the same for a sealed log, whose checkpoints are in it.

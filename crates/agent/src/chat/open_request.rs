@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::{has_other_messages, is_reference, own_messages, view_messages};
+use ship_context::contexts::{has_other_messages, is_reference, own_messages};
 use ship_context::open_request;
 use ship_message::{Role, UiMessage};
 use ship_store::carry::SettledRun;
@@ -10,9 +10,9 @@ use ship_store::{LedgerSeq, Metadata, View};
 
 /// Returns the ids of the messages that a run answers, or that wait for a run.
 pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
-    let messages = view_messages(view);
+    let messages: Vec<_> = view.messages().collect();
     let open = open_request(&messages, run_id, view.head.carry.answered());
-    let questions = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
+    let questions = open.into_iter().map(|at| messages[at]).filter(|it| it.role() == Role::User);
     questions.filter_map(|message| message.id().map(str::to_owned)).collect()
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn messages_left_behind(view: &View, taken: &[String]) -> Vec<UiMessa
         };
         id.is_some_and(|id| gone.contains(id))
     };
-    let messages = view_messages(view);
+    let messages: Vec<_> = view.messages().collect();
     own_messages(&messages).into_iter().filter(|message| !is_gone(message)).cloned().collect()
 }
 

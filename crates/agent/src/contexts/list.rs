@@ -1,6 +1,6 @@
 //! Lists the contexts of a chat, and shows one of them.
 
-use ship_context::contexts::{Index, Snapshot, listing_json, view_messages};
+use ship_context::contexts::{Index, Snapshot, listing_json};
 use ship_message::json::Json;
 use ship_store::{ChatKey, View};
 
@@ -40,7 +40,8 @@ pub(crate) fn active_context(agent: &Engine, view: &View) -> Activation {
 /// Makes the snapshot of the active context, within the limits for showing it.
 pub(super) fn active_snapshot(agent: &Engine, view: &View) -> Snapshot {
     let head = head_after_events(view);
-    Snapshot::of_active(&view_messages(view), context_facts(&head), agent.rules.contexts.active)
+    let messages: Vec<_> = view.messages().collect();
+    Snapshot::of_active(&messages, context_facts(&head), agent.rules.contexts.active)
 }
 
 impl ContextArchive<'_> {

@@ -2,7 +2,7 @@
 
 use ship_context::contexts::{
     RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
-    is_reference_to, recall_reference, view_messages,
+    is_reference_to, recall_reference,
 };
 use ship_store::{Metadata, NewMessage, View};
 
@@ -46,8 +46,8 @@ pub(super) async fn recall(
         Ok(snapshot) => snapshot,
         Err(refused) => return Ok(OperationOutcome::NotDone(refused)),
     };
-    let messages = view_messages(view);
-    if messages.last().is_some_and(|last| is_reference_to(last, snapshot.context(), mode.name())) {
+    let last = view.messages().next_back();
+    if last.is_some_and(|last| is_reference_to(last, snapshot.context(), mode.name())) {
         return Ok(OperationOutcome::NotDone(OperationRefusal::new(SHOWN_ALREADY)));
     }
     let Ok(reference) = reference(&locked.engine, &snapshot, mode) else {

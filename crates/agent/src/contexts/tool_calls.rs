@@ -6,7 +6,7 @@
 use parking_lot::Mutex;
 use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
-    check_switch, history_reference, switch_output, view_messages,
+    check_switch, history_reference, switch_output,
 };
 use ship_message::json::Json;
 use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
@@ -191,7 +191,7 @@ impl ContextToolCall<'_> {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };
-        let messages = view_messages(&self.view);
+        let messages: Vec<_> = self.view.messages().collect();
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
         let mut in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;

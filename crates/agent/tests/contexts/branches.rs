@@ -147,8 +147,7 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
 
     let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
     let copied = other.log().view().await.unwrap().unwrap();
-    let messages = ship_context::contexts::view_messages(&copied);
-    assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), before);
+    assert_eq!(copied.messages().map(line).collect::<Vec<_>>(), before);
     assert!(other.ledger().after(None, 10).await.unwrap().is_empty(), "its ledger is empty");
     let from = copied.head.forked_from.unwrap();
     assert_eq!(from.get("chatKey").and_then(Json::as_str), Some("terminal:main"));
@@ -166,9 +165,8 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
         assert_eq!(outcome, Some(Outcome::Done), "it answers");
     }
     let view = other.log().view().await.unwrap().unwrap();
-    let messages = ship_context::contexts::view_messages(&view);
-    assert_eq!(messages.len(), before.len() + 8);
-    assert_eq!(words(messages.last().unwrap()), "Aye: there 3");
+    assert_eq!(view.messages().count(), before.len() + 8);
+    assert_eq!(words(view.messages().next_back().unwrap()), "Aye: there 3");
     assert!(other.verify().await.unwrap().is_empty());
 }
 
@@ -190,6 +188,5 @@ async fn a_copy_of_what_was_sealed_away_is_as_good() {
     assert!(matches!(fork_to(&place, Some("early")).await, OperationOutcome::Done(_)));
     let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
     let view = other.log().view().await.unwrap().unwrap();
-    let messages = ship_context::contexts::view_messages(&view);
-    assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), EARLY);
+    assert_eq!(view.messages().map(line).collect::<Vec<_>>(), EARLY);
 }

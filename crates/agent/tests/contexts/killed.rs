@@ -170,8 +170,7 @@ async fn said(place: &Place) -> Vec<String> {
     let is_text =
         |message: &UiMessage| message.parts().iter().any(|part| matches!(part, UiPart::Text(_)));
     let view = place.view().await;
-    let messages = ship_context::contexts::view_messages(&view);
-    messages.iter().filter(|message| is_text(message)).map(line).collect()
+    view.messages().filter(|message| is_text(message)).map(line).collect()
 }
 
 #[tokio::test]

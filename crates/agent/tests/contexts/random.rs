@@ -294,7 +294,7 @@ impl Life {
     async fn judge_messages(&self, chat: &dyn Chat, logs: &[View]) {
         let ledger = self.place.ledger().await;
         let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for message in logs.iter().flat_map(messages) {
+        for message in logs.iter().flat_map(View::messages) {
             let text = match message.role() {
                 Role::User => format!("user: {}", message.text()),
                 _ => message.text(),
@@ -328,8 +328,8 @@ impl Life {
         assert_eq!(distinct.len(), listed.len(), "no context is doubled: {listed:?}");
         let mut known = BTreeSet::new();
         for log in logs {
-            for message in messages(log) {
-                if known.insert(message.id().unwrap().to_owned()) && is_something(&message) {
+            for message in log.messages() {
+                if known.insert(message.id().unwrap().to_owned()) && is_something(message) {
                     let context = log.head.context.to_string();
                     assert!(listed.contains(&context), "{context} with {message} is not listed");
                 }
@@ -362,10 +362,6 @@ fn is_something(message: &UiMessage) -> bool {
         && !is_reference(message)
         && kind != Some("summary")
         && !only_switches
-}
-
-fn messages(view: &View) -> Vec<UiMessage> {
-    ship_context::contexts::view_messages(view)
 }
 
 fn said_in(view: &View) -> Vec<UiMessage> {

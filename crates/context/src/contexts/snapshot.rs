@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Array, Json, Object};
 use ship_message::{UiMessage, names};
-use ship_record::{ContextId, SealedName, Timestamp, View};
+use ship_record::{ContextId, SealedName, Timestamp};
 
 use super::plain_text::{preview, without_marks};
 use super::story::Story;
@@ -76,11 +76,6 @@ pub struct Snapshot {
     context: ContextId,
     status: Status,
     object: Object,
-}
-
-/// Returns the messages of a view.
-pub fn view_messages(view: &View) -> Vec<UiMessage> {
-    view.messages().cloned().collect()
 }
 
 impl Snapshot {
