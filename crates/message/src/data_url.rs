@@ -1,4 +1,4 @@
-//! Parses `data:` URLs, which carry a file inside a message.
+//! Parses `data:` URLs, which carry a file inside a message, and tells which files are text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -42,6 +42,18 @@ impl<'a> DataUrl<'a> {
     }
 }
 
+/// Whether a file of this media type is text that stands in a message as text. The media type is in small letters,
+/// with or without parameters. A drawing, `image/svg+xml`, counts as an image.
+pub fn is_text_media_type(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.starts_with("text/")
+        || essence.ends_with("+json")
+        || essence.ends_with("+xml") && !essence.starts_with("image/")
+        || ["json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-ndjson", "x-sh", "sql"]
+            .into_iter()
+            .any(|kind| essence.strip_prefix("application/") == Some(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +73,16 @@ mod tests {
         }
         for bad in ["data:image/png;base64,%%%", "data:x", "file:///etc/passwd", "", "é", "dat"] {
             assert_eq!(bytes(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_document_in_xml_is_text_and_a_drawing_is_not() {
+        for text in ["text/plain; charset=utf-8", "application/json", "application/atom+xml"] {
+            assert!(is_text_media_type(text), "{text}");
+        }
+        for other in ["image/svg+xml", "application/pdf", "application/x-json", "json", ""] {
+            assert!(!is_text_media_type(other), "{other}");
         }
     }
 }

@@ -58,7 +58,7 @@ pub use chunk::{Chunk, ChunkError, FinishReason, InputEncoding, TextChunk, ToolC
 pub use convert::{
     ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,
 };
-pub use data_url::DataUrl;
+pub use data_url::{DataUrl, is_text_media_type};
 pub use model::{
     FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole,
     ModelValue, NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,

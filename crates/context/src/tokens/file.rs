@@ -3,7 +3,7 @@
 //! An image costs by its pixels, which stand in the first bytes of the file. Text is put into the message as text.
 //! All other counts are guesses, which the next report of the provider corrects.
 
-use ship_message::{DataUrl, FilePart};
+use ship_message::{DataUrl, FilePart, is_text_media_type};
 
 use super::Tokenizer;
 use super::family::Family;
@@ -26,7 +26,7 @@ pub fn file_tokens_at_most(file: &FilePart) -> u64 {
     let data = DataUrl::parse(file.url());
     let media_type = media_type(file, data.as_ref());
     let content = match data {
-        Some(data) if is_text(&media_type) => bytes_at_most(&data).saturating_add(3),
+        Some(data) if is_text_media_type(&media_type) => bytes_at_most(&data).saturating_add(3),
         Some(data) if media_type == "application/pdf" => bytes_at_most(&data) / PDF_BYTES_FOR_TOKEN,
         _ => 0,
     };
@@ -53,21 +53,12 @@ pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
         if media_type == "application/pdf" {
             return Some((bytes_at_most(&data) / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
         }
-        if is_text(&media_type) {
+        if is_text_media_type(&media_type) {
             return text(&data).map(|text| tokenizer.count(&text));
         }
         None
     });
     name + content.unwrap_or(UNKNOWN_TOKENS)
-}
-
-fn is_text(media_type: &str) -> bool {
-    let kind = media_type.strip_prefix("application/").unwrap_or_default();
-    media_type.starts_with("text/")
-        || ["json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-ndjson", "x-sh", "sql"]
-            .contains(&kind)
-        || media_type.ends_with("+json")
-        || media_type.ends_with("+xml")
 }
 
 /// The width and the height in pixels.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
-use ship_message::DataUrl;
+use ship_message::{DataUrl, is_text_media_type};
 
 /// The source of a file's bytes.
 pub(super) enum FileSource<'a> {
@@ -50,15 +50,10 @@ impl<'a> FileSource<'a> {
 
     /// Returns the text of a text file.
     pub(super) fn text(&self, media_type: &str) -> Option<&str> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let is_text = essence.starts_with("text/")
-            || essence.ends_with("+json")
-            || essence.ends_with("+xml") && !essence.starts_with("image/")
-            || ["json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-ndjson", "x-sh", "sql"]
-                .into_iter()
-                .any(|kind| essence.strip_prefix("application/") == Some(kind));
         match self {
-            Self::Bytes { bytes, .. } if is_text => std::str::from_utf8(bytes).ok(),
+            Self::Bytes { bytes, .. } if is_text_media_type(media_type) => {
+                std::str::from_utf8(bytes).ok()
+            }
             Self::Bytes { .. } | Self::Url(_) => None,
         }
     }
