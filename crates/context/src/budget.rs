@@ -10,13 +10,17 @@ pub fn input_budget(set: Option<u64>, window: Option<u64>, max_tokens: u64) -> u
         (Some(tokens), _) => tokens,
         (None, None) => UNKNOWN_WINDOW,
         (None, Some(window)) => {
-            // The answer reserves at most a quarter of the window, so that a large `max_tokens` leaves room
-            // for a request.
-            let room = window - max_tokens.min(window / 4);
+            let room = room_beside_answer(window, max_tokens);
             // This is nine tenths, without a product that could overflow.
             room / 10 * 9 + room % 10 * 9 / 10
         }
     }
+}
+
+/// Returns the part of a window that a request may fill beside an answer of `max_tokens`. The answer reserves at most
+/// a quarter of the window, so that a large `max_tokens` leaves room for a request.
+pub(crate) fn room_beside_answer(window: u64, max_tokens: u64) -> u64 {
+    window - max_tokens.min(window / 4)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Decides when a request is too large, and how large it may be afterwards.
 
+use crate::budget::room_beside_answer;
+
 /// The limits of a request, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
@@ -16,8 +18,7 @@ pub struct TokenLimits {
 impl TokenLimits {
     /// Returns the size of the largest request that the model takes with room for an answer.
     pub fn largest_request(&self) -> Option<u64> {
-        // At most a quarter, as in `input_budget`.
-        self.window.map(|window| window - self.answer.min(window / 4))
+        self.window.map(|window| room_beside_answer(window, self.answer))
     }
 }
 
