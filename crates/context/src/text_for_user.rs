@@ -1,7 +1,15 @@
-//! The texts that a person got by a message: the agent's texts and the deliveries of `chat_send`, in their order.
+//! The texts that a person got by a message: the agent's texts and the deliveries of `chat_send`.
+//!
+//! There are two rules. [`texts_for_user`] is for `ship`, which shows a message itself: everything in its order, and a
+//! repeated send as often as the project delivers it. [`text_received`] is for snapshots and references, which say
+//! what the person got on its channel: one such as Telegram delivers only what was sent. It knows no settings, and
+//! it leaves every repetition out, because a repetition tells a reader nothing new.
 
 use ship_message::json::Json;
 use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
+use ship_record::{Metadata, without_notices};
+
+use crate::OutputRules;
 
 /// Returns the texts that a person got by a message. `once` is the project's `chatSendIdempotency`: with it, a
 /// repeated send delivered nothing.
@@ -22,6 +30,24 @@ pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
         | UiPart::Unknown(_) => None,
     });
     texts.collect()
+}
+
+/// Returns what a person received of an answer, for those who look back: what was sent, or else the text. A channel
+/// that shows the text as it is written has shown both.
+pub(crate) fn text_received(message: &UiMessage) -> String {
+    let mut sent = SentTexts::new(true);
+    let delivered = message.parts().iter().filter_map(|part| {
+        let UiPart::Tool(tool) = part else { return None };
+        sent.text_of_call(tool).filter(|sent| !sent.text.trim().is_empty())
+    });
+    let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
+    let channel = Metadata::of(message).channel();
+    let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
+    let text = without_notices(message).text();
+    if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {
+        got.push(text);
+    }
+    got.join("\n")
 }
 
 /// A text that `chat_send` delivers, with the names of its files.
@@ -78,6 +104,9 @@ impl<'m> SentTexts<'m> {
 
 #[cfg(test)]
 mod tests {
+    use ship_message::Role;
+    use ship_message::json::Object;
+
     use super::*;
 
     #[test]
@@ -96,5 +125,39 @@ mod tests {
         let message = UiMessage::parse(&message).unwrap();
         assert_eq!(texts_for_user(&message, true), ["a\n- b.png", "c"]);
         assert_eq!(texts_for_user(&message, false), ["a\n- b.png", "a\n- b.png", "c"]);
+    }
+
+    fn sent_part(text: &str) -> UiPart {
+        let mut input = Json::Object(Object::from([("text", text)]));
+        if let Some(object) = input.as_object_mut() {
+            object.set("attachments", vec![Json::from("map.png")]);
+        }
+        let mut call = ToolPart::new("chat_send", "c", input);
+        call.set_output(Json::from("delivered"));
+        UiPart::Tool(call)
+    }
+
+    #[test]
+    fn what_was_sent_comes_before_what_was_only_written() {
+        let mut refused = ToolPart::new("chat_send", "c", Json::parse(r#"{"text":"no"}"#).unwrap());
+        refused.set_error("too often");
+        let parts = vec![
+            sent_part("Sent."),
+            UiPart::Tool(refused),
+            sent_part("Sent."),
+            UiPart::text("Written."),
+        ];
+        let mut answer = UiMessage::new("a", Role::Assistant, parts);
+        assert_eq!(
+            text_received(&answer),
+            "Sent.\n[file map.png]",
+            "nobody knows whether the text was shown"
+        );
+        for (channel, got) in
+            [("telegram", "Sent.\n[file map.png]"), ("terminal", "Sent.\n[file map.png]\nWritten.")]
+        {
+            answer.set_metadata(Json::Object(Object::from([("channel", channel)])));
+            assert_eq!(text_received(&answer), got, "{channel}");
+        }
     }
 }

@@ -25,8 +25,8 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "context",
-        "last_answer open_request recovery shown_messages tokens contexts journal system_blocks \
-         closed_message compact budget text_for_user shown_references cut_text",
+        "last_answer open_request recovery shown_messages tokens contexts journal text_for_user \
+         system_blocks closed_message compact budget shown_references cut_text",
     ),
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json names"),
     (

@@ -9,8 +9,9 @@ use ship_record::{Metadata, Timestamp};
 use super::plain_text::{cut_to_chars, preview};
 use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
 use super::title::{clean_title, title_of_utterances};
-use super::utterance::{Speaker, Utterance, spoken_messages, text_for_user, utterances};
+use super::utterance::{Speaker, Utterance, spoken_messages, utterances};
 use crate::compact::previous_summary;
+use crate::text_for_user::text_received;
 
 /// The content of a snapshot before it is cut to size.
 pub(super) struct Story {
@@ -97,11 +98,11 @@ fn find_checkpoint(
 ) -> Option<CheckpointMessage> {
     let answers = || messages_said.iter().rev().filter(|message| message.role() == Role::Assistant);
     let message =
-        answers().find(|answer| !text_for_user(answer).is_empty()).or_else(|| answers().next())?;
+        answers().find(|answer| !text_received(answer).is_empty()).or_else(|| answers().next())?;
     Some(CheckpointMessage {
         message_id: message.id().unwrap_or_default().to_owned(),
         ts: Metadata::of(message).ts().unwrap_or(created_at),
-        preview: preview(&text_for_user(message), PREVIEW_CHARS_MAX),
+        preview: preview(&text_received(message), PREVIEW_CHARS_MAX),
     })
 }
 

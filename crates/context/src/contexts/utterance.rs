@@ -7,13 +7,13 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart, names};
-use ship_record::{Metadata, Timestamp, without_notices};
+use ship_record::{Metadata, Timestamp};
 
 use super::moved_messages::own_messages;
 use super::plain_text::cut_to_chars;
 use crate::compact::is_summary;
 use crate::shown_references::is_reference;
-use crate::{OutputRules, SentTexts};
+use crate::text_for_user::text_received;
 
 /// One message to or from a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(super) fn iter_utterances<'m>(
         last = Metadata::of(message).ts().unwrap_or(last);
         let (speaker, text) = match message.role() {
             Role::User => (Speaker::User, text_of_person(message)),
-            Role::Assistant => (Speaker::Assistant, text_for_user(message)),
+            Role::Assistant => (Speaker::Assistant, text_received(message)),
             Role::System | Role::Unknown => return None,
         };
         (!text.trim().is_empty()).then_some(Utterance { ts: last, speaker, text })
@@ -99,25 +99,6 @@ fn text_of_person(message: &UiMessage) -> String {
     }
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
-}
-
-/// Returns what the person received of an answer: what was sent, or else the text. A channel that shows the text as
-/// it is written has shown both.
-pub(super) fn text_for_user(message: &UiMessage) -> String {
-    // A repeated text was not delivered again.
-    let mut sent = SentTexts::new(true);
-    let delivered = message.parts().iter().filter_map(|part| {
-        let UiPart::Tool(tool) = part else { return None };
-        sent.text_of_call(tool).filter(|sent| !sent.text.trim().is_empty())
-    });
-    let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
-    let channel = Metadata::of(message).channel();
-    let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
-    let text = without_notices(message).text();
-    if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {
-        got.push(text);
-    }
-    got.join("\n")
 }
 
 /// The limits of the utterances that are shown.
@@ -174,16 +155,6 @@ mod tests {
             .collect()
     }
 
-    fn send(text: &str) -> UiPart {
-        let mut input = Json::Object(Object::from([("text", text)]));
-        if let Some(object) = input.as_object_mut() {
-            object.set("attachments", vec![Json::from("map.png")]);
-        }
-        let mut call = ToolPart::new("chat_send", "c", input);
-        call.set_output(Json::from("delivered"));
-        UiPart::Tool(call)
-    }
-
     #[test]
     fn utterances_are_what_people_said_and_got_and_hold_no_tool_output() {
         let mut look = ToolPart::new("look", "c1", Json::Null);
@@ -209,26 +180,6 @@ mod tests {
                 (7, "assistant", "A ship.".to_owned())
             ]
         );
-    }
-
-    #[test]
-    fn what_was_sent_comes_before_what_was_only_written() {
-        let mut refused = ToolPart::new("chat_send", "c", Json::parse(r#"{"text":"no"}"#).unwrap());
-        refused.set_error("too often");
-        let parts =
-            vec![send("Sent."), UiPart::Tool(refused), send("Sent."), UiPart::text("Written.")];
-        let mut answer = UiMessage::new("a", Role::Assistant, parts);
-        assert_eq!(
-            text_for_user(&answer),
-            "Sent.\n[file map.png]",
-            "nobody knows whether the text was shown"
-        );
-        for (channel, got) in
-            [("telegram", "Sent.\n[file map.png]"), ("terminal", "Sent.\n[file map.png]\nWritten.")]
-        {
-            answer.set_metadata(Json::Object(Object::from([("channel", channel)])));
-            assert_eq!(text_for_user(&answer), got, "{channel}");
-        }
     }
 
     #[test]
