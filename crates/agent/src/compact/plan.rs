@@ -93,6 +93,7 @@ pub(super) async fn plan(
             let earlier = earlier_parts(so_far);
             // A person that makes room while a run waits leaves the run unchanged.
             let may_settle = !matches!(why, CompactionReason::Person { .. });
+            // A run that takes more than half of the room would leave too little for a summary and the messages.
             if may_settle && earlier > 0 && tokens > goal.room() / 2 {
                 return Ok(PlanResult::Settle(earlier));
             }
@@ -111,6 +112,7 @@ pub(super) async fn plan(
     // An event among the messages records what is pruned.
     let pruned = match work.locked.chat.log().features().holds_events {
         true => {
+            // The newest half of the room is what the model works with, and keeps its outputs.
             prunable_outputs(&messages, first_protected(&weights, goal.room() / 2), &carried.pruned)
         }
         false => PrunedOutputs::default(),
@@ -199,6 +201,7 @@ fn token_limits(
         return agent.token_limits(carried.is_raised && *why == CompactionReason::Trigger);
     };
     let known = agent.window_tokens();
+    // There are few attempts, so each takes a quarter off; a larger step would leave out more than is necessary.
     let guess = (total / 4 * 3).max(floor + total.saturating_sub(floor) / 2);
     if limit.is_none() && known.is_none_or(|known| guess < known) {
         // The answer was made shorter too, so nothing is reserved for it.

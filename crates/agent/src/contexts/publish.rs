@@ -67,6 +67,8 @@ impl OperationPlan {
         if let Some(sealed) = &rotated.sealed {
             snapshot = snapshot.with_sealed_log(sealed);
         }
+        // The index comes last, because its position says that the snapshots are complete. After a crash before it,
+        // the next `ContextArchive::open` makes both again from the logs.
         archive.remove_snapshot(&now_active.head.context, source).await?;
         if is_kept {
             archive.store_snapshot(&snapshot, (view.position, rotated.sealed_crc)).await?;

@@ -13,7 +13,8 @@ use crate::context_operation::{ContextChange, ContextName, OperationOutcome, Ope
 use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
 
-/// A reference may use one part in this many of a request's budget.
+/// A reference may use one part in this many of a request's budget. The active context keeps most of it, even beside
+/// a second reference.
 pub(super) const SHARE: u64 = 4;
 
 /// Makes a reference to a context, within its share of a request's budget.

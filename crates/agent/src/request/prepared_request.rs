@@ -64,6 +64,7 @@ impl PreparedRequest {
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
         let bytes = system + tools + self.shown.iter().map(message_bytes).sum::<usize>();
+        // Three quarters lie between a token for every byte and one for every two: no text but noise takes more.
         surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
     }
 
@@ -97,7 +98,8 @@ impl PreparedRequest {
         let written = self.compile(agent, answer_max)?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
         let body = &written.body;
-        // A token has at least one byte, so most requests need not be counted.
+        // A token has at least one byte, so most requests need not be counted. An unknown provider may count half as
+        // many again, as in `TokenMeter::count_at_most`.
         if surely_fits(body.len() + body.len() / 2, answer_max, window) {
             return Ok(written);
         }

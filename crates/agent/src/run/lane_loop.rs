@@ -83,6 +83,7 @@ impl LaneLoop {
         // The answer mostly stands right behind the cursor, and then no other line of the ledger is read for it.
         let delivered = looked_up.is_some_and(|start| has_answer_of(&lines, view.as_ref(), start))
             || self.is_delivered(view.as_ref(), looked_up).await?;
+        // `recover` does not wait for files, and asks only about the run of the journal, so the answer is known here.
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
                 Recovery::Idle => {

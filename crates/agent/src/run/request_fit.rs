@@ -254,6 +254,7 @@ impl RequestFit {
         let is_answer_large = answer > prompt && answer > 4 * ANSWER_MIN;
         self.shorten_answer();
         if is_answer_large && self.may_shorten_answer() {
+            // The window is unknown. Beside an answer of a quarter of the prompt, a second refusal is the prompt's.
             self.answer_max = self.answer_max.min(prompt / 4).max(ANSWER_MIN);
             return CompactionReason::Trigger;
         }
@@ -269,6 +270,7 @@ impl RequestFit {
 
     /// Shortens the next answer, because some providers count its maximum length as well.
     fn shorten_answer(&mut self) {
+        // There are few attempts, so the steps are large: two of them make 512 tokens of 8,192.
         self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
     }
 

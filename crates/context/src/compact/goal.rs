@@ -94,6 +94,7 @@ impl CompactionGoal {
 
     /// Returns the part of that room that a summary may take.
     pub fn summary_room(&self) -> u64 {
+        // The other two thirds are for the newest messages, which the model needs word for word.
         (self.room() / 3).min(SUMMARY_TOKENS_MAX)
     }
 

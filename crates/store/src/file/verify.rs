@@ -65,6 +65,8 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
     let sealed_names = chat.sealed_names()?;
     for name in sealed_names.iter().filter(|name| !referenced.contains(name.as_str())) {
         let path = sealed_path(&chat.paths.archive, name);
+        // A failed rotation names its log after the lines that it had then. The log went on, as the live one or under
+        // a name with the same first line and a later last one.
         let same_beginning = sealed_names.iter().filter(|other| {
             referenced.contains(other.as_str()) && other.range().0 == name.range().0
         });
