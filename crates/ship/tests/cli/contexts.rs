@@ -240,9 +240,12 @@ fn a_recalled_context_is_shown_to_the_person_and_to_the_model_and_nothing_is_lef
     assert!(out.starts_with("“plan the database” is shown here, for reference.\n"), "{out}");
     assert!(out.contains("\nSummary\nAsked first: plan the database"), "{out}");
     assert_eq!(turns(&ship), before, "a reference is nothing that was said");
+    let _ = ship.run(&["send", "which one?"]).text();
     let sees = ship.run(&["inspect", "--json"]).json();
-    let last = message_text(array(&sees, "messages").last().unwrap());
-    assert!(last.starts_with("以下是历史归档 context"), "{last}");
+    let messages = array(&sees, "messages");
+    let asked = message_text(&messages[messages.len() - 2]);
+    assert!(asked.starts_with("以下是历史归档 context"), "{asked}");
+    assert!(asked.ends_with("which one?"), "{asked}");
     let out = ship.run(&["context", "load", "database", "--mode", "full"]).text();
     assert!(out.contains(&echo("plan the database")), "{out}");
     assert_eq!(text(&active(&ship), "title"), "Dinner");
@@ -356,8 +359,8 @@ fn turned_off_contexts_are_neither_tools_nor_in_the_prompt() {
     assert_eq!(tools(&TestShip::new()).len(), 7);
     let off = TestShip::with_settings(r#"{ "context": { "contexts": { "enabled": false } } }"#);
     assert_eq!(tools(&off), Vec::<String>::new());
-    // A person can do all the same.
     let _ = off.run(&["send", "hello"]).text();
-    let _ = off.run(&["context", "new"]).text();
-    assert_eq!(archived(&off), ["hello"]);
+    let refused = off.run(&["context", "new"]);
+    assert!(refused.err().contains("`context.contexts.enabled` is false"), "{}", refused.err());
+    assert_eq!(archived(&off), Vec::<String>::new());
 }

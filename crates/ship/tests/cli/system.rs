@@ -41,7 +41,12 @@ fn the_blocks_stand_in_their_order() {
     assert_eq!(names(&ship), expected);
     let texts: Vec<String> = blocks(&ship).into_iter().map(|(_, text)| text).collect();
     assert!(texts[0].contains("ChatKey: terminal:main\nChannel: terminal\n"), "{}", texts[0]);
-    let files = ["Ana sails.", "Ben rows.", "The harbour is north.", "I am the pilot."];
+    let files = [
+        "# Profile\n\nAna sails.",
+        "# Profile: other\n\nBen rows.",
+        "# Memory of this chat\n\nThe harbour is north.",
+        "I am the pilot.",
+    ];
     assert_eq!(texts[1..5], files);
     assert!(texts[6].contains("- `knots`: Ropes: all of them"), "{}", texts[6]);
     assert!(texts[7].ends_with("Over, under."), "{}", texts[7]);
