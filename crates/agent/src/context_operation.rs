@@ -1,5 +1,9 @@
 //! Operations on the contexts of a chat and their outcomes, as the ledger and programs see them.
 
+mod way_back;
+
+pub use way_back::{Destination, WayBack};
+
 use ship_context::contexts::{RecallMode, Snapshot};
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, ContextId, Explanation};
@@ -208,8 +212,10 @@ pub struct ContextChange {
     pub active: ContextName,
     /// The other chat that got a copy, if any.
     pub chat: Option<ChatKey>,
-    /// The line that the person reads.
+    /// The line that a person reads in `ship chat`.
     pub line: String,
+    /// The way back, if the line ends with one.
+    pub way_back: Option<WayBack>,
 }
 
 /// The reason why nothing has changed.
@@ -217,6 +223,8 @@ pub struct ContextChange {
 pub struct OperationRefusal {
     /// The line that the person reads.
     pub line: String,
+    /// The line without the remedy.
+    pub problem: String,
     /// The part of the line that says what to do.
     pub remedy: Option<String>,
     /// The contexts that the person may have meant.
@@ -225,12 +233,19 @@ pub struct OperationRefusal {
 
 impl OperationRefusal {
     pub(crate) fn new(line: impl Into<String>) -> Self {
-        Self { line: line.into(), remedy: None, offered: Vec::new() }
+        let line = line.into();
+        Self { problem: line.clone(), line, remedy: None, offered: Vec::new() }
     }
 
     /// Makes a refusal from its explanation. The line ends with `end`.
     pub(crate) fn explained(why: Explanation, end: &str) -> Self {
-        Self { line: format!("{why}{end}"), remedy: why.remedy, offered: Vec::new() }
+        let line = format!("{why}{end}");
+        if why.remedy.is_none() {
+            return Self::new(line);
+        }
+        let end = if end.is_empty() { "." } else { end };
+        let problem = format!("{}{end}", why.problem);
+        Self { line, problem, remedy: why.remedy, offered: Vec::new() }
     }
 
     /// Makes the refusal of a query that fits no archived context, or several.
@@ -244,16 +259,6 @@ impl OperationRefusal {
             ),
         };
         Self { offered, ..Self::new(line) }
-    }
-
-    /// Returns the line without its remedy.
-    pub fn problem(&self) -> String {
-        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
-        match remedy.and_then(|remedy| self.line.rsplit_once(&*remedy)) {
-            Some((problem, "")) => format!("{problem}."),
-            Some((problem, end)) => format!("{problem}{end}"),
-            None => self.line.clone(),
-        }
     }
 
     /// Returns the line with the offered contexts, for a reader that cannot choose from a list.
@@ -270,6 +275,14 @@ impl OperationOutcome {
     /// Makes the outcome of an operation that was refused for this reason.
     pub(crate) fn refused(line: impl Into<String>) -> Self {
         Self::NotDone(OperationRefusal::new(line))
+    }
+
+    /// Returns the way back, if the line ends with one.
+    pub(crate) fn way_back(&self) -> Option<&WayBack> {
+        match self {
+            Self::Done(changed) => changed.way_back.as_ref(),
+            Self::NotDone(_) | Self::Queued => None,
+        }
     }
 
     /// Returns the line that the person reads.
@@ -291,13 +304,18 @@ impl OperationOutcome {
                 let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
                 object.set_or_remove("chat", chat);
                 object.set("line", changed.line.as_str());
+                let way_back = changed.way_back.as_ref().map(WayBack::to_json);
+                object.set_or_remove("wayBack", way_back);
                 object
             }
             Self::NotDone(not) => {
                 let offered: Vec<Json> = not.offered.iter().map(ContextName::to_json).collect();
                 let mut object = Object::from([("notDone", not.line.as_str())]);
                 object.set("offered", offered);
-                object.set_or_remove("remedy", not.remedy.as_deref().map(Json::from));
+                if let Some(remedy) = &not.remedy {
+                    object.set("problem", not.problem.as_str());
+                    object.set("remedy", remedy.as_str());
+                }
                 object
             }
             Self::Queued => Object::new(),
@@ -308,12 +326,13 @@ impl OperationOutcome {
         if let Some(line) = object.str("notDone") {
             let offered = object.get("offered").and_then(Json::as_array).unwrap_or_default();
             let offered = offered.iter().filter_map(ContextName::from_json).collect();
-            let remedy = object.str("remedy").map(str::to_owned);
-            return Some(Self::NotDone(OperationRefusal {
-                line: line.to_owned(),
-                remedy,
-                offered,
-            }));
+            // An older program wrote no problem, and then the whole line is it, with the remedy.
+            let (problem, remedy) = match (object.str("problem"), object.str("remedy")) {
+                (Some(problem), remedy) => (problem, remedy.map(str::to_owned)),
+                (None, _) => (line, None),
+            };
+            let (line, problem) = (line.to_owned(), problem.to_owned());
+            return Some(Self::NotDone(OperationRefusal { line, problem, remedy, offered }));
         }
         Some(Self::Done(ContextChange {
             operation: object.str("operation")?.to_owned(),
@@ -321,6 +340,7 @@ impl OperationOutcome {
             active: ContextName::from_json(object.get("active")?)?,
             chat: object.str("chat").and_then(|key| key.parse().ok()),
             line: object.str("line")?.to_owned(),
+            way_back: object.get("wayBack").and_then(WayBack::from_json),
         }))
     }
 }
@@ -339,10 +359,51 @@ mod tests {
         ] {
             let refused = OperationRefusal::explained(why.clone(), end);
             assert_eq!(refused.line, format!("Nothing fits `a; b`; recall `c; d`{end}"));
-            assert_eq!(refused.problem(), problem);
+            assert_eq!(refused.problem, problem);
             let outcome = OperationOutcome::NotDone(refused);
             assert_eq!(OperationOutcome::from_object(&outcome.to_object()), Some(outcome));
         }
-        assert_eq!(OperationRefusal::new("It is `a; b`.").problem(), "It is `a; b`.");
+        assert_eq!(OperationRefusal::new("It is `a; b`.").problem, "It is `a; b`.");
+    }
+
+    #[test]
+    fn the_ledger_keeps_the_way_back_beside_the_line() {
+        let context: ContextId = "c_20260205_a".parse().unwrap();
+        for (destination, command) in [
+            (Destination::Context(context.clone()), "/context load c_20260205_a"),
+            (Destination::Checkpoint("a b".to_owned()), "/rewind a b"),
+        ] {
+            let way_back = WayBack { introduction: "Back: ".to_owned(), destination };
+            assert_eq!(way_back.line_in_chat(), format!("Back: {command}"));
+            let outcome = OperationOutcome::Done(ContextChange {
+                operation: "new".to_owned(),
+                left: None,
+                active: ContextName { context: context.clone(), title: "a".to_owned() },
+                chat: None,
+                line: way_back.line_in_chat(),
+                way_back: Some(way_back),
+            });
+            assert_eq!(OperationOutcome::from_object(&outcome.to_object()), Some(outcome));
+        }
+    }
+
+    #[test]
+    fn an_outcome_of_an_older_program_is_its_line() {
+        let read = |json: &str| {
+            OperationOutcome::from_object(Json::parse(json).unwrap().as_object().unwrap()).unwrap()
+        };
+        let line = "Now in “a”. Left “b”; to return: /context load c_20260205_a";
+        let OperationOutcome::Done(changed) = read(&format!(
+            r#"{{"operation":"new","active":{{"contextId":"c_20260205_b","title":"a"}},"line":"{line}"}}"#
+        )) else {
+            panic!("it was done")
+        };
+        assert_eq!((changed.line.as_str(), changed.way_back), (line, None));
+        let OperationOutcome::NotDone(refused) =
+            read(r#"{"notDone":"It is full; wait.","offered":[],"remedy":"wait"}"#)
+        else {
+            panic!("it was refused")
+        };
+        assert_eq!((refused.problem.as_str(), refused.remedy), ("It is full; wait.", None));
     }
 }

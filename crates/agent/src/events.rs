@@ -95,9 +95,20 @@ impl EventHub {
 
 /// Makes a notice for the person, which is shown now and not stored.
 pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
+    notice_of(Object::from([("kind", kind), ("text", text)]))
+}
+
+/// Makes a notice about contexts, with the way back if there is one.
+pub(crate) fn context_notice(line: &str, way_back: Option<Json>) -> Chunk {
+    let mut data = Object::from([("kind", "context"), ("text", line)]);
+    data.set_or_remove("wayBack", way_back);
+    notice_of(data)
+}
+
+fn notice_of(data: Object) -> Chunk {
     Chunk::Data(Object::from([
         ("type", Json::from("data-notice")),
-        ("data", Object::from([("kind", kind), ("text", text)]).into()),
+        ("data", data.into()),
         ("transient", true.into()),
     ]))
 }

@@ -109,7 +109,8 @@ pub use built_in_tools::{built_in_tools, context_tools};
 pub use chat::{Activation, inbound_message_id};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
 pub use context_operation::{
-    ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
+    ContextChange, ContextName, ContextOperation, Destination, OperationOutcome, OperationRefusal,
+    WayBack,
 };
 pub use contexts::ContextList;
 pub use conversation::{ConversationError, ConversationHandle};

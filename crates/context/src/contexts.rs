@@ -41,7 +41,7 @@ pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_ref
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status,
 };
-pub use switch_output::{switch_output, switch_text_for_user};
+pub use switch_output::switch_output;
 pub use switch_rules::{
     SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, calls_in_order, check_switch, has_other_messages,
     switch_of,

@@ -118,6 +118,7 @@ impl OperationInProgress<'_> {
             active,
             chat: Some(to.clone()),
             line,
+            way_back: None,
         }))
     }
 }

@@ -1,6 +1,6 @@
 //! Publishes the log of an operation, and makes the line that the person reads.
 
-use ship_context::contexts::{ArchiveNote, switch_text_for_user};
+use ship_context::contexts::ArchiveNote;
 use ship_message::json::Object;
 use ship_store::carry::PublishedBy;
 use ship_store::{
@@ -14,7 +14,8 @@ use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
 use crate::chat::{ENTERED, SWITCHED, has_content, messages_left_behind};
 use crate::context_operation::{
-    ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
+    ContextChange, ContextName, ContextOperation, Destination, OperationOutcome, OperationRefusal,
+    WayBack,
 };
 use crate::engine::LockedChat;
 use crate::error::RunError;
@@ -78,7 +79,8 @@ impl OperationPlan {
         let (left_out, restored) = (damage.len(), origin.messages_restored());
         agent.note_repairs(chat.key(), damage);
         let active = ContextName::from(&active_snapshot(agent, &now_active));
-        let mut line = text_for_user(operation, is_kept.then_some(&left), &active.title);
+        let left = is_kept.then_some(left);
+        let mut line = text_for_user(operation, left.as_ref(), &active.title);
         // In front: the line ends with the command that leads back.
         if restored > 0 {
             line.insert_str(0, &format!("{} ", restored_sentence(restored)));
@@ -86,12 +88,17 @@ impl OperationPlan {
         if left_out > 0 {
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
+        let way_back = left.as_ref().map(|left| WayBack {
+            introduction: format!("{line}; to return: "),
+            destination: Destination::Context(left.context.clone()),
+        });
         let outcome = OperationOutcome::Done(ContextChange {
             operation: operation.name().to_owned(),
-            left: is_kept.then_some(left),
+            left,
             active,
             chat: None,
-            line,
+            line: way_back.as_ref().map_or(line, WayBack::line_in_chat),
+            way_back,
         });
         Ok(OperationResult { outcome, view: Some(now_active) })
     }
@@ -159,20 +166,20 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
     found.map(|line| line.seq).collect()
 }
 
-/// Returns the line that a person reads. A branch often has the title of its origin, so the line says that it is one.
+/// Returns the line that a person reads, without the way back. A branch often has the title of its origin, so the line
+/// says that it is one.
 fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
     let Some(left) = left else { return format!("Now in “{title}”.") };
-    let back = format!("to return: /context load {}", left.context);
     match wanted {
         ContextOperation::Rewind { to } => {
-            format!("Back at “{to}”. What came after stays in “{}”; {back}", left.title)
+            format!("Back at “{to}”. What came after stays in “{}”", left.title)
         }
         ContextOperation::Fork { at: Some(at), .. } => {
-            format!("Now in a copy of “{}” up to “{at}”; {back}", left.title)
+            format!("Now in a copy of “{}” up to “{at}”", left.title)
         }
         ContextOperation::Fork { at: None, .. } => {
-            format!("Now in a copy of “{}”; {back}", left.title)
+            format!("Now in a copy of “{}”", left.title)
         }
-        _ => switch_text_for_user(left.as_pair(), title),
+        _ => format!("Now in “{title}”. Left “{}”", left.title),
     }
 }

@@ -5,10 +5,10 @@ use ship_store::{LedgerBody, LedgerEntry, LedgerLine, View};
 
 use super::operate::operate_from_ledger;
 use crate::chat::{OpenRequest, open_request_ids};
-use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
 use crate::engine::LockedChat;
 use crate::error::RunError;
-use crate::events::{RunEvent, notice};
+use crate::events::{RunEvent, context_notice};
 use crate::inbox::outcome_key;
 
 /// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
@@ -48,6 +48,7 @@ pub(crate) async fn announce_outcome(
     notice_entry.set("meta", meta);
     let key = outcome_key(&entry.key);
     locked.chat.ledger().accept(LedgerEntry { key, entry: notice_entry }).await?;
-    locked.engine.hub.send(chat, &RunEvent::Chunk(notice("context", &line)));
+    let way_back = operated.way_back().map(WayBack::to_json);
+    locked.engine.hub.send(chat, &RunEvent::Chunk(context_notice(&line, way_back)));
     Ok(())
 }

@@ -61,6 +61,7 @@ pub(super) async fn recall(
         active: ContextName::from(&active_snapshot(&locked.engine, view)),
         chat: None,
         line: format!("“{}” is shown here, for reference.", snapshot.title()),
+        way_back: None,
     }))
 }
 

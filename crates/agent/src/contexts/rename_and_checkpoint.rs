@@ -8,7 +8,9 @@ use ship_store::MessageId;
 use super::list::active_snapshot;
 use super::operate::OperationInProgress;
 use crate::chat::{CHECKPOINT, RENAMED, head_after_events};
-use crate::context_operation::{ContextChange, ContextName, OperationOutcome};
+use crate::context_operation::{
+    ContextChange, ContextName, Destination, OperationOutcome, WayBack,
+};
 use crate::error::RunError;
 
 impl OperationInProgress<'_> {
@@ -18,11 +20,8 @@ impl OperationInProgress<'_> {
         };
         let event = self.new_event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
-        Ok(self.unchanged_context(
-            "rename",
-            title.clone(),
-            format!("This context is now “{title}”."),
-        ))
+        let line = format!("This context is now “{title}”.");
+        Ok(OperationOutcome::Done(self.unchanged_context("rename", title, line)))
     }
 
     /// Names the present end of the context, behind its last message.
@@ -43,9 +42,13 @@ impl OperationInProgress<'_> {
         let event = self.new_event(CHECKPOINT, Object::from([("name", name)]), last);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
         let was = if known { " It was somewhere else before." } else { "" };
-        let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
-        let active = active_snapshot(&self.locked.engine, self.view);
-        Ok(self.unchanged_context("checkpoint", active.title().to_owned(), line))
+        let way_back = WayBack {
+            introduction: format!("Checkpoint “{name}” is here.{was} To come back: "),
+            destination: Destination::Checkpoint(name.to_owned()),
+        };
+        let title = active_snapshot(&self.locked.engine, self.view).title().to_owned();
+        let change = self.unchanged_context("checkpoint", title, way_back.line_in_chat());
+        Ok(OperationOutcome::Done(ContextChange { way_back: Some(way_back), ..change }))
     }
 
     pub(super) fn unchanged_context(
@@ -53,13 +56,14 @@ impl OperationInProgress<'_> {
         operation: &str,
         title: String,
         line: String,
-    ) -> OperationOutcome {
-        OperationOutcome::Done(ContextChange {
+    ) -> ContextChange {
+        ContextChange {
             operation: operation.to_owned(),
             left: None,
             active: ContextName { context: self.view.head.context.clone(), title },
             chat: None,
             line,
-        })
+            way_back: None,
+        }
     }
 }

@@ -76,7 +76,8 @@ impl OperationInProgress<'_> {
         let view = self.locked.chat.log().view().await?;
         let view = view.as_ref().unwrap_or(self.view);
         let active = active_snapshot(&self.locked.engine, view);
-        Ok(self.unchanged_context("undo", active.title().to_owned(), text))
+        let change = self.unchanged_context("undo", active.title().to_owned(), text);
+        Ok(OperationOutcome::Done(change))
     }
 
     /// Makes the event that restores an earlier title.

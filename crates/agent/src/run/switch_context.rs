@@ -19,13 +19,13 @@ use ship_store::{ContextBody, ContextLine, LedgerLine, Synced, View};
 use super::finish;
 use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, open_request_ids};
-use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
 use crate::contexts::{
     OperationPlan, announce_outcome, move_cursor, operate_from_ledger, plan, undo_stays,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{RunEvent, notice};
+use crate::events::{RunEvent, context_notice};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
 
@@ -70,14 +70,15 @@ pub(crate) async fn make_switch(
     leave_context(work, progress, call_id, &mut plan).await?;
     let operated = plan.carry_out(&work.locked).await?;
     enter_context(work, progress, call_id, operated.view).await?;
-    let line = match &operated.outcome {
-        OperationOutcome::Done(changed) => changed.line.clone(),
-        OperationOutcome::NotDone(not_done) => not_done.with_offers(),
-        OperationOutcome::Queued => return Ok(()),
-    };
-    work.notify(&RunEvent::Chunk(notice("context", &line)));
+    if operated.outcome == OperationOutcome::Queued {
+        return Ok(());
+    }
+    let line = operated.outcome.line();
+    let way_back = operated.outcome.way_back().map(WayBack::to_json);
+    work.notify(&RunEvent::Chunk(context_notice(&line, way_back.clone())));
     let key = format!("switch:{}:{}", work.run_id, call.call_id());
-    let meta = ship_message::json::Object::from([("via", "switch")]);
+    let mut meta = ship_message::json::Object::from([("via", "switch")]);
+    meta.set_or_remove("wayBack", way_back);
     work.record_outgoing(key, &line, Some(meta)).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Describes a switch to the model and the person.
+//! Describes a switch to the model.
 
 use ship_message::json::{Json, Object};
 use ship_record::ContextId;
@@ -28,24 +28,14 @@ pub fn switch_output(
     ]))
 }
 
-/// Returns the line that a person sees on every switch: the context that was left, and how to return.
-pub fn switch_text_for_user(left: (&ContextId, &str), active_title: &str) -> String {
-    let (context, title) = left;
-    format!("Now in “{active_title}”. Left “{title}”; to return: /context load {context}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn both_are_told_what_was_left() {
+    fn the_model_is_told_what_was_left() {
         let left: ContextId = "c_20260205_a".parse().unwrap();
         let active: ContextId = "c_20260205_b".parse().unwrap();
-        assert_eq!(
-            switch_text_for_user((&left, "The plan"), "Dinner"),
-            "Now in “Dinner”. Left “The plan”; to return: /context load c_20260205_a"
-        );
         let output = switch_output((&left, "The plan"), (&active, "Dinner"), 0);
         assert_eq!(
             output.to_string(),

@@ -140,7 +140,7 @@ impl ChatScreen<'_> {
                 () = tokio::time::sleep(LOOK_EVERY), if looks => match self.news.read().await {
                     Ok(news) => {
                         for notice in &news {
-                            printer.line(&context::dim_line(notice))?;
+                            printer.line(&context::dim_line(&notice.line))?;
                         }
                         // Completions are only a help: a failure to read the contexts is no news.
                         if let (false, Ok(Some(contexts))) =
@@ -159,7 +159,7 @@ impl ChatScreen<'_> {
     /// Reports changes of other processes to the contexts, and updates the completions.
     async fn print_news(&mut self) -> Result<(), Failure> {
         for notice in self.news.read().await? {
-            output::print_line(&context::dim_line(&notice))?;
+            output::print_line(&context::dim_line(&notice.line))?;
         }
         if self.input.is_interactive()
             && let Some(contexts) = self.agent.contexts(&self.session.chat).await?

@@ -22,7 +22,8 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-pub(super) use shell_hints::hints_for_shell;
+use shell_hints::hints_for_shell;
+pub(super) use shell_hints::line_for_shell;
 
 /// A request about the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +147,7 @@ pub(super) async fn print_outcome(
             output::print_json(&to_json(session, &changed))
         }
         OperationOutcome::Done(changed) => {
-            let line = hints_for_shell(&changed.line, &session.chat_flags);
+            let line = change_for_shell(session, &changed);
             output::print_line(&table::wrap_text(&output::escape_unprintable(&line), 0))?;
             print_recalled(session, agent, operation).await
         }
@@ -198,7 +199,7 @@ async fn print_recalled(
 /// Makes the failure of a refused operation, with the contexts that may have been meant.
 fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     let for_shell = |text: &str| hints_for_shell(text, &session.chat_flags);
-    let failure = Failure::new("not_done", for_shell(&not_done.problem()));
+    let failure = Failure::new("not_done", for_shell(&not_done.problem));
     match (not_done.offered.is_empty(), &not_done.remedy) {
         (true, Some(remedy)) => failure.with_hint(for_shell(remedy)),
         (true, None) => failure,
@@ -208,8 +209,12 @@ fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     }
 }
 
+fn change_for_shell(session: &Session, changed: &ContextChange) -> String {
+    line_for_shell(&changed.line, changed.way_back.as_ref(), &session.chat_flags)
+}
+
 fn to_json(session: &Session, changed: &ContextChange) -> Json {
-    let line = hints_for_shell(&changed.line, &session.chat_flags);
+    let line = change_for_shell(session, changed);
     let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
     Json::Object(Object::from([
         ("operation", Json::from(changed.operation.as_str())),

@@ -7,7 +7,7 @@ use ship_agent::{Agent, Listener, RunEvent};
 use ship_message::Chunk;
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
 
-use super::message_exchange::{Notice, read_notice};
+use super::message_exchange::{ContextNotice, Notice, read_notice};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -35,12 +35,12 @@ impl<'a> ContextNews<'a> {
     }
 
     /// Returns the changes that were not reported here yet, in order.
-    pub(crate) async fn read(&mut self) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn read(&mut self) -> Result<Vec<ContextNotice>, Failure> {
         while let Some(event) = self.listener.try_next() {
             if let RunEvent::Chunk(Chunk::Data(part)) = &event
-                && let Some(Notice::Context(line)) = read_notice(part)
+                && let Some(Notice::Context(notice)) = read_notice(part)
             {
-                self.reported.push(line.to_owned());
+                self.reported.push(notice.line);
             }
         }
         let mut news = Vec::new();
@@ -48,10 +48,10 @@ impl<'a> ContextNews<'a> {
             return Ok(news);
         };
         for line in self.unseen_lines(&*chat).await? {
-            let Some(text) = context_text(&line) else { continue };
-            match self.reported.iter().position(|reported| reported == text) {
+            let Some(notice) = context_notice(&line) else { continue };
+            match self.reported.iter().position(|reported| *reported == notice.line) {
                 Some(at) => drop(self.reported.remove(at)),
-                None => news.push(text.to_owned()),
+                None => news.push(notice),
             }
         }
         Ok(news)
@@ -71,13 +71,15 @@ impl<'a> ContextNews<'a> {
     }
 }
 
-/// Returns the text of an entry about contexts. A refused operation concerns only the person that asked for it.
-fn context_text(line: &LedgerLine) -> Option<&str> {
+/// Returns the notice of an entry about contexts. A refused operation concerns only the person that asked for it.
+fn context_notice(line: &LedgerLine) -> Option<ContextNotice> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
-    let is_done = match entry.via()? {
-        "switch" => true,
-        "operation" => entry.entry.get("meta")?.get("operated")?.get("notDone").is_none(),
-        _ => false,
+    let change = match entry.via()? {
+        "switch" => entry.entry.get("meta")?,
+        "operation" => entry.entry.get("meta")?.get("operated")?,
+        _ => return None,
     };
-    entry.entry.str("text").filter(|_| is_done)
+    let is_done = change.get("notDone").is_none();
+    let text = entry.entry.str("text").filter(|_| is_done)?;
+    Some(ContextNotice::new(text, change.get("wayBack")))
 }

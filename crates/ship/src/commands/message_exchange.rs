@@ -1,10 +1,11 @@
 //! One turn: accepts a message and follows its answer.
 
-use ship_agent::{AcceptedMessage, Agent, Inbound, LaneWaiting, Reply};
+use ship_agent::{AcceptedMessage, Agent, Inbound, LaneWaiting, Reply, WayBack};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{ChatKey, Store};
 
+use super::context::line_for_shell;
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
 use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
@@ -122,7 +123,7 @@ pub(crate) fn waiting_calls(message: &UiMessage) -> Vec<(String, String, Json)> 
 /// A notice for the person during a run.
 pub(crate) enum Notice<'a> {
     /// The chat continues in another context, or its contexts have changed.
-    Context(&'a str),
+    Context(ContextNotice),
     /// The context is being compacted.
     MakingRoom(&'a str),
     /// The context was compacted.
@@ -133,13 +134,33 @@ pub(crate) enum Notice<'a> {
     Other(&'a str),
 }
 
+/// A notice about the contexts of a chat.
+pub(crate) struct ContextNotice {
+    /// The line for a person in `ship chat`.
+    pub(crate) line: String,
+    /// The way back, if the line ends with one. Notices of older programs have it only in the line.
+    pub(crate) way_back: Option<WayBack>,
+}
+
+impl ContextNotice {
+    /// Makes a notice from its line and the field with the way back.
+    pub(crate) fn new(line: &str, way_back: Option<&Json>) -> Self {
+        Self { line: line.to_owned(), way_back: way_back.and_then(WayBack::from_json) }
+    }
+
+    /// Returns the line for a person at a shell.
+    pub(crate) fn line_for_shell(&self, session: &Session) -> String {
+        line_for_shell(&self.line, self.way_back.as_ref(), &session.chat_flags)
+    }
+}
+
 /// Returns the notice if this part is one.
 pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
     (part.str("type") == Some("data-notice")).then_some(())?;
     let data = part.get("data")?;
     let text = data.get("text")?.as_str()?;
     Some(match data.get("kind").and_then(Json::as_str) {
-        Some("context") => Notice::Context(text),
+        Some("context") => Notice::Context(ContextNotice::new(text, data.get("wayBack"))),
         Some("compacting") => Notice::MakingRoom(text),
         Some("compacted") => Notice::MadeRoom(text),
         Some("retry") => Notice::Retry(text),

@@ -8,7 +8,6 @@ use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
 use ship_message::{Chunk, UiMessage};
 use ship_store::{ContextId, Metadata, STOPPED};
 
-use super::context::hints_for_shell;
 use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
 use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
@@ -41,8 +40,8 @@ pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Resu
     let listener = agent.listen(&session.chat);
     let followed = print_notices(session, listener, turn.reply(&accepted, &interrupt));
     let ended = interrupt.stop_on_interrupt(followed).await;
-    for line in news.read().await? {
-        output::print_notice(&hints_for_shell(&line, &session.chat_flags));
+    for notice in news.read().await? {
+        output::print_notice(&notice.line_for_shell(session));
     }
     if interrupt.was_pressed() {
         break_line();
@@ -143,7 +142,7 @@ async fn print_notices<T>(
                 note.clear();
                 match read_notice(part) {
                     Some(Notice::Retry(text)) => note.show(text),
-                    Some(Notice::Context(line)) => output::print_notice(&hints_for_shell(line, &session.chat_flags)),
+                    Some(Notice::Context(notice)) => output::print_notice(&notice.line_for_shell(session)),
                     // A compaction is no reason to worry; waiting for a provider may be.
                     Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::print_notice(text),
                     Some(Notice::Other(text)) => output::print_warning(text),

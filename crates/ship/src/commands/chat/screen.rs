@@ -97,10 +97,10 @@ impl<'a> Screen<'a> {
                 output::escape_unprintable(tool_name)
             )),
             RunEvent::Chunk(Chunk::Data(part)) => match read_notice(part) {
-                Some(Notice::Context(line)) => {
+                Some(Notice::Context(notice)) => {
                     output::print_part(&self.markdown.end())?;
                     self.new_line()?;
-                    output::print_line(&dim_line(line))
+                    output::print_line(&dim_line(&notice.line))
                 }
                 Some(Notice::Retry(text)) => {
                     self.note.show(text);
