@@ -73,8 +73,9 @@ fn lead(setup: &RealSetup, seed: u64, turns: u64) -> io::Result<Counts> {
     let answers = chat.answers()?;
     check_answers(&answers)?;
     let requests = chat.run_json(&["inspect", "--requests", "--last", "10000"])?;
+    // Every request but one for a summary belongs to a message.
     let (summaries, others): (Vec<Json>, Vec<Json>) =
-        requests.into_iter().partition(|request| request.get("summary").is_some());
+        requests.into_iter().partition(|request| request.get("requestId") == Some(&Json::from("")));
     Ok(Counts {
         answers: answers.len(),
         compactions: turns / TURNS_PER_COMPACTION,
