@@ -48,7 +48,7 @@ pub use ledger::{
     LedgerBody, LedgerEntry, LedgerLine, VIA_NOTICE,
 };
 pub use metadata::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange};
-pub use notice::{NoticeKind, STOPPED, notices, without_notices};
+pub use notice::{NoticeKind, STOPPED, has_marked_notice, notices, without_notices};
 pub use sealed_log::{MessagePlace, Purged, SealedLog};
 pub use sealed_name::SealedName;
 pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};

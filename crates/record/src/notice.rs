@@ -63,9 +63,18 @@ pub fn without_notices(message: &UiMessage) -> Cow<'_, UiMessage> {
     Cow::Owned(rest)
 }
 
+/// Whether a message has a notice with the mark. An older program recorded its notices in the entry of the answer.
+pub fn has_marked_notice(message: &UiMessage) -> bool {
+    message.parts().iter().any(|part| matches!(part, UiPart::Text(text) if is_marked(text)))
+}
+
 fn is_notice(message: &UiMessage, part: &TextPart) -> bool {
+    is_marked(part) || is_old_notice(message, part.text())
+}
+
+fn is_marked(part: &TextPart) -> bool {
     let ship = part.provider_metadata().and_then(|metadata| metadata.get("ship"));
-    ship.and_then(|ship| ship.get("notice")).is_some() || is_old_notice(message, part.text())
+    ship.and_then(|ship| ship.get("notice")).is_some()
 }
 
 fn is_old_notice(message: &UiMessage, text: &str) -> bool {

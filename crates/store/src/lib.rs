@@ -66,7 +66,7 @@ pub use ship_record::{
     LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessageKind, MessagePlace,
     MessageSource, Metadata, NewLine, NewMessage, NewMetadata, NoticeKind, Position, Purged,
     RepairEffect, STOPPED, SealedLog, SealedName, Seq, SourceRange, StorageProblem,
-    StorageProblemKind, Timestamp, VIA_NOTICE, View, notices, without_notices,
+    StorageProblemKind, Timestamp, VIA_NOTICE, View, has_marked_notice, notices, without_notices,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
 use ship_store::{
     ANSWERS_TO, Lane, MessageKind, MessageSource, Metadata, NewMetadata, NoticeKind, STOPPED,
-    Synced, VIA_NOTICE, notices, without_notices,
+    Synced, VIA_NOTICE, has_marked_notice, notices, without_notices,
 };
 
 use super::run_progress::RunProgress;
@@ -143,15 +143,19 @@ pub(super) struct AnswerEntry {
 }
 
 /// Returns the entries about an answer: the text of settled messages and the last one, and the notices as an entry of
-/// their own. The first has the key of the answer; the last shows that all are recorded.
+/// their own. The first has the key of the answer; the last shows that all are recorded. The answer of an older program
+/// is one entry with its notices, as that program has recorded it.
 pub(super) fn answer_entries(
     run_id: &str,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Vec<AnswerEntry> {
     // The texts of `chat_send` are left out, because each send has its own entry.
-    let text = join_texts(&earlier.text, &without_notices(message).text());
-    let notice = notices(message).collect::<Vec<_>>().join("\n");
+    let (said, notice) = match has_marked_notice(message) {
+        true => (without_notices(message).text(), notices(message).collect::<Vec<_>>().join("\n")),
+        false => (message.text(), String::new()),
+    };
+    let text = join_texts(&earlier.text, &said);
     let to = Metadata::of(message).answers_to();
     let mut meta: Object = to.into_iter().map(|to| (ANSWERS_TO, Json::from(to.get()))).collect();
     let mut entries = Vec::new();
@@ -168,4 +172,31 @@ pub(super) fn answer_entries(
         entries.push(AnswerEntry { key, text: notice, meta: Some(meta) });
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_an_older_program_stays_one_entry_with_its_notice() {
+        let entries = |parts: &str| {
+            let metadata = r#"{"finishReason":"length"}"#;
+            let text = format!(
+                r#"{{"id":"m","role":"assistant","parts":[{parts}],"metadata":{metadata}}}"#
+            );
+            let message = UiMessage::parse(&text).unwrap();
+            let entries = answer_entries("run_1", &message, &SettledWork::default());
+            entries.into_iter().map(|it| (it.key, it.text)).collect::<Vec<_>>()
+        };
+        let half = r#"{"type":"text","text":"Half"}"#;
+        let cut = "(My answer was cut off here: it may have 9 tokens.)";
+        let old = format!(r#"{half},{{"type":"text","text":"{cut}"}}"#);
+        let [(key, text)] = entries(&old).try_into().unwrap();
+        assert_eq!(key, "answer:run_1");
+        assert!(text.contains("Half") && text.contains(cut), "{text}");
+        let new = format!("{half},{}", NoticeKind::Cut.part(cut).into_json());
+        let own = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+        assert_eq!(entries(&new), [own("answer:run_1", "Half"), own("notice:run_1", cut)]);
+    }
 }
