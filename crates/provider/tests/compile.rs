@@ -168,26 +168,24 @@ const ODD_HOSTS: [(Oddity, Option<HostForm>); 6] = [
     (Oddity::NineCharIds, Some(HostForm::ShortCallIds)),
 ];
 
-/// Each host judges one history in six; `./soak` has enough of them for thousands by each.
 #[test]
 fn no_history_makes_a_request_that_an_odd_host_refuses_in_its_form() {
     let tools = tools();
-    for (seed, history) in histories(1_000) {
-        let nth = usize::try_from(seed % ODD_HOSTS.len() as u64).unwrap();
-        let (oddity, form) = ODD_HOSTS[nth];
-        let forms = form.into_iter().fold(HostForms::default(), HostForms::with);
-        let target = target(Format::OpenAi, &history, SendFiles::Yes);
-        let parameters =
-            Parameters { stream_usage: !forms.has(HostForm::NoStreamOptions), ..target.parameters };
-        let target = CompileTarget { forms, parameters, ..target };
+    for (seed, history) in histories(3_000) {
         let request =
             Request { system: &[], view: &history.messages, tools: &tools, max_tokens: 1_000 };
-        let body = compile(&request, &target).unwrap();
-        let rules = Rules { oddities: vec![oddity], ..rules(&history) };
-        if let Err(refusal) = judge_openai(&body, &rules) {
-            panic!("seed {seed}, {oddity:?}: {refusal:?}\n{body}");
+        for (oddity, form) in ODD_HOSTS {
+            let forms = form.into_iter().fold(HostForms::default(), HostForms::with);
+            let target = target(Format::OpenAi, &history, SendFiles::Yes);
+            let stream_usage = !forms.has(HostForm::NoStreamOptions);
+            let parameters = Parameters { stream_usage, ..target.parameters };
+            let body = compile(&request, &CompileTarget { forms, parameters, ..target }).unwrap();
+            let rules = Rules { oddities: vec![oddity], ..rules(&history) };
+            if let Err(refusal) = judge_openai(&body, &rules) {
+                panic!("seed {seed}, {oddity:?}: {refusal:?}\n{body}");
+            }
+            says_everything(&body, &history.messages).unwrap();
         }
-        says_everything(&body, &history.messages).unwrap();
     }
 }
 
