@@ -171,18 +171,23 @@ fn verdict(past: &PastRequest) -> String {
     let recorded = format!("{} bytes, sha256 {}", record.bytes, record.sha256);
     match &past.body {
         Some(_) if past.is_equal => format!("{recorded}: written again byte for byte"),
-        Some(_) if record.rendering < RENDERING => format!(
-            "written by an older version, which rendered messages differently: {recorded} went out; this is how they are rendered today"
-        ),
-        Some(body) => format!(
-            "NOT as it was sent: {recorded} went out, and what is written again has {} bytes; what is shown may differ",
-            body.len()
-        ),
+        Some(body) => describe_difference(&recorded, record.rendering, body.len()),
         None => format!(
             "cannot be written again: {recorded} went out; {}",
             output::escape_unprintable(&past.missing.join("; "))
         ),
     }
+}
+
+fn describe_difference(recorded: &str, rendering: u64, bytes: usize) -> String {
+    if rendering < RENDERING {
+        return format!(
+            "written by an older version, which rendered messages differently: {recorded} went out; this is how they are rendered today"
+        );
+    }
+    format!(
+        "NOT as it was sent: {recorded} went out, and what is written again has {bytes} bytes; what is shown may differ"
+    )
 }
 
 fn outcome(answer: Option<&RequestAnswer>) -> String {
@@ -221,4 +226,17 @@ fn describe_compaction(ts: Timestamp, data: &Json) -> String {
 
 fn count_text(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_an_older_rendering_is_no_damage() {
+        let older = describe_difference("9 bytes", RENDERING - 1, 10);
+        assert!(older.starts_with("written by an older version"), "{older}");
+        let today = describe_difference("9 bytes", RENDERING, 10);
+        assert!(today.starts_with("NOT as it was sent: 9 bytes went out"), "{today}");
+    }
 }
