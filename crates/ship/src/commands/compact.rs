@@ -163,31 +163,29 @@ fn describe_last(last: &Json) -> Option<String> {
 async fn undo(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
     let undone = unless_frozen(session, &agent, agent.undo_compaction(&session.chat)).await?;
-    if undone == CompactionUndo::Purged {
-        let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
-        return Err(Failure::new("purged", sentence)
-            .with_hint("restore it from a copy of the project; the summary stays until then"));
-    }
+    let (key, count) = match undone {
+        CompactionUndo::Messages(count) => ("restored", count),
+        CompactionUndo::Outputs(count) => ("outputs", count),
+        CompactionUndo::Nothing => {
+            return Err(Failure::new("not_done", "there is no compaction to take back"));
+        }
+        CompactionUndo::Purged => return Err(purged_failure()),
+    };
     if session.json {
-        let (key, count) = match undone {
-            CompactionUndo::Messages(count) => ("restored", Json::from(count as u64)),
-            CompactionUndo::Outputs(count) => ("outputs", Json::from(count as u64)),
-            CompactionUndo::Nothing | CompactionUndo::Purged => ("restored", Json::Null),
-        };
-        return output::print_json(&Object::from([(key, count)]).into());
+        return output::print_json(&Object::from([(key, count as u64)]).into());
     }
-    let what = match undone {
-        CompactionUndo::Nothing | CompactionUndo::Purged => {
-            return output::print_line("There is no compaction to take back.");
-        }
-        CompactionUndo::Messages(count) => {
-            count_text(count, "message is", "messages are") + " back, before what was said since"
-        }
-        CompactionUndo::Outputs(count) => {
-            count_text(count, "tool output is", "tool outputs are") + " shown again"
-        }
+    let what = match key {
+        "outputs" => count_text(count, "tool output is", "tool outputs are") + " shown again",
+        _ => count_text(count, "message is", "messages are") + " back, before what was said since",
     };
     output::print_line(&format!("{what}. The whole window may be used until it is full."))
+}
+
+fn purged_failure() -> Failure {
+    let sentence =
+        "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
+    Failure::new("purged", sentence)
+        .with_hint("restore it from a copy of the project; the summary stays until then")
 }
 
 fn count_text(count: usize, one: &str, many: &str) -> String {

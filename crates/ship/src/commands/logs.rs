@@ -41,22 +41,31 @@ pub(crate) async fn run(
         Some(id) => LogReader::from_start(root)
             .only_requests(requests_answered_together(session, id).await?),
     };
+    let mut is_empty = true;
     loop {
         let lines = reader.poll().map_err(cannot)?;
         for line in &lines {
             print(session, line)?;
         }
         if !lines.is_empty() {
+            is_empty = false;
             continue;
         }
-        if !follow {
-            return Ok(ExitCode::SUCCESS);
+        match request {
+            _ if follow => {}
+            Some(id) if is_empty => return Err(unknown_request(id)),
+            _ => return Ok(ExitCode::SUCCESS),
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
         }
     }
+}
+
+fn unknown_request(id: &str) -> Failure {
+    Failure::new("no_request", format!("no line of the logs is about a request `{id}`"))
+        .with_hint("`ship logs --json` shows the `requestId` of each line")
 }
 
 /// Returns a request and the request it was answered with: messages that arrived together have one run, which is
