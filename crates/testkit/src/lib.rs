@@ -33,5 +33,6 @@ pub mod shim;
 pub mod sim;
 pub mod summary;
 pub mod sweep;
+pub mod terminal;
 pub mod texts;
 pub mod two_processes;

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use ship_message::json::Json;
 use ship_store::{FileStore, LogPiece, Rotation, Store as _, StoreOptions};
+use ship_testkit::terminal::Terminal;
 
 /// A fresh machine with one project on it.
 pub(crate) struct TestShip {
@@ -82,6 +83,11 @@ impl TestShip {
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running { child, stdin, stdout }
+    }
+
+    /// Starts a command in a terminal of this width.
+    pub(crate) fn terminal(&self, columns: u16, arguments: &[&str]) -> Terminal {
+        Terminal::open(self.command(arguments), columns)
     }
 
     /// The messages of the chat, as `(role, text)`.

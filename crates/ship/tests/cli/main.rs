@@ -17,7 +17,6 @@ mod remedies;
 mod secrets;
 mod settings;
 mod system;
-#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod terminal;
 mod together;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]

@@ -1,96 +1,11 @@
 //! `ship chat` in a terminal: what a person sees and what is remembered.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::process::{Child, Stdio};
-
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-
 use crate::harness::TestShip;
-
-/// A terminal of some width, with `ship` in it.
-struct Terminal {
-    ours: File,
-    child: Child,
-    /// What was shown and not looked at yet.
-    shown: Vec<u8>,
-}
-
-impl Terminal {
-    fn open(ship: &TestShip, columns: u16, arguments: &[&str]) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let name = ptsname(&ours, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let theirs = File::from(rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap());
-        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&theirs, size).unwrap();
-        let mut command = ship.command(arguments);
-        command.env("TERM", "xterm-256color").stdin(Stdio::from(theirs.try_clone().unwrap()));
-        let child = command.stdout(Stdio::from(theirs)).spawn().unwrap();
-        Self { ours: ours.into(), child, shown: Vec::new() }
-    }
-
-    /// Reads on until `wanted` is shown, and gives everything up to its end. What comes behind it in the same
-    /// piece is looked at the next time.
-    fn until(&mut self, wanted: &str) -> String {
-        loop {
-            let found = self.shown.windows(wanted.len()).position(|at| at == wanted.as_bytes());
-            if let Some(at) = found {
-                let rest = self.shown.split_off(at + wanted.len());
-                let read = std::mem::replace(&mut self.shown, rest);
-                return String::from_utf8_lossy(&read).into_owned();
-            }
-            let mut piece = [0; 4096];
-            let count = self.ours.read(&mut piece).unwrap();
-            self.shown.extend_from_slice(&piece[..count]);
-        }
-    }
-
-    /// Reads on until the command has ended, and gives everything that it has shown.
-    fn all(&mut self) -> String {
-        let mut piece = [0; 4096];
-        // A terminal that nobody has open on the other side cannot be read from.
-        while let Ok(count @ 1..) = self.ours.read(&mut piece) {
-            self.shown.extend_from_slice(&piece[..count]);
-        }
-        String::from_utf8_lossy(&self.shown).into_owned()
-    }
-
-    /// Types a line, and waits until the next can be typed.
-    fn says(&mut self, line: &str) {
-        self.types(&format!("{line}\r"));
-        self.until(line);
-        self.until("\n");
-        self.until("> ");
-    }
-
-    fn types(&mut self, keys: &str) {
-        self.ours.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Leaves, as Ctrl-D does.
-    fn leave(mut self) {
-        self.types("\u{4}");
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // One that has ended cannot be killed, and need not be.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 #[test]
 fn the_first_line_ever_typed_is_remembered() {
     let ship = TestShip::new();
-    let mut terminal = Terminal::open(&ship, 80, &["chat"]);
+    let mut terminal = ship.terminal(80, &["chat"]);
     terminal.until("> ");
     terminal.types("the very first\r");
     terminal.until("You said:");
@@ -99,7 +14,7 @@ fn the_first_line_ever_typed_is_remembered() {
     let history = std::fs::read_to_string(ship.root().join(".ship/terminal_history")).unwrap();
     assert!(history.lines().any(|line| line == "the very first"), "{history}");
 
-    let mut again = Terminal::open(&ship, 80, &["chat"]);
+    let mut again = ship.terminal(80, &["chat"]);
     again.until("> ");
     again.types("\u{1b}[A\r");
     again.until("You said:");
@@ -111,7 +26,7 @@ fn the_first_line_ever_typed_is_remembered() {
 #[test]
 fn an_answer_is_styled_and_broken_between_words_and_loses_nothing() {
     let ship = TestShip::new();
-    let mut terminal = Terminal::open(&ship, 40, &["chat"]);
+    let mut terminal = ship.terminal(40, &["chat"]);
     terminal.until("> ");
     terminal.types("a **bold** word, src/**/*.rs and 5 ** 2\r");
     let shown = terminal.until("** 2\r\n\u{1b}");
@@ -126,17 +41,16 @@ fn an_answer_is_styled_and_broken_between_words_and_loses_nothing() {
 #[test]
 fn one_message_and_its_answer_are_shown_as_in_a_chat() {
     let ship = TestShip::new();
-    let mut terminal =
-        Terminal::open(&ship, 80, &["send", "/tool chat_send {\"text\":\"a **b** c\"}"]);
+    let mut terminal = ship.terminal(80, &["send", "/tool chat_send {\"text\":\"a **b** c\"}"]);
     let shown = terminal.until("true}");
     assert!(shown.contains("a \u{1b}[0;1mb\u{1b}[0m c\r\n"), "{shown:?}");
-    assert!(terminal.child.wait().unwrap().success());
+    assert_eq!(terminal.exit_code(), 0);
 }
 
 #[test]
 fn contexts_are_left_and_come_back_to_with_commands_that_tab_completes() {
     let ship = TestShip::new();
-    let mut terminal = Terminal::open(&ship, 100, &["chat"]);
+    let mut terminal = ship.terminal(100, &["chat"]);
     terminal.until("> ");
     terminal.says("plan the database");
     terminal.says("/checkpoint early on");
@@ -171,7 +85,7 @@ fn contexts_are_left_and_come_back_to_with_commands_that_tab_completes() {
 #[test]
 fn what_another_process_does_is_told_above_what_is_being_typed() {
     let ship = TestShip::new();
-    let mut terminal = Terminal::open(&ship, 100, &["chat"]);
+    let mut terminal = ship.terminal(100, &["chat"]);
     terminal.until("> ");
     terminal.says("plan the database");
     terminal.types("half a line");
@@ -194,7 +108,7 @@ fn in_a_narrow_terminal_no_line_is_longer_than_it_is_wide() {
     let _ = ship.run(&["send", "soup?"]).text();
     for command in [&["context", "list"][..], &["context", "show", "-"], &["context", "load", "-"]]
     {
-        let mut terminal = Terminal::open(&ship, 40, command);
+        let mut terminal = ship.terminal(40, command);
         let shown = terminal.all();
         for line in shown.lines() {
             let plain =
