@@ -86,6 +86,8 @@ pub enum ContextOperation {
         /// The name of the checkpoint or the id of the message.
         to: String,
     },
+    /// Answer the last question of the person once more. The answer before stays in the context that is left.
+    Retry,
     /// Undo the last operation.
     Undo,
 }
@@ -102,6 +104,7 @@ impl ContextOperation {
             Self::Checkpoint { .. } => "checkpoint",
             Self::Fork { .. } => "fork",
             Self::Rewind { .. } => "rewind",
+            Self::Retry => "retry",
             Self::Undo => "undo",
         }
     }
@@ -117,6 +120,7 @@ impl ContextOperation {
             | Self::Checkpoint { .. }
             | Self::Fork { .. }
             | Self::Rewind { .. }
+            | Self::Retry
             | Self::Undo => false,
         }
     }
@@ -124,7 +128,9 @@ impl ContextOperation {
     /// Whether a run cannot continue after it, because the message it was answering is gone.
     pub(crate) fn ends_run(&self) -> bool {
         match self {
-            Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
+            Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Retry | Self::Undo => {
+                true
+            }
             Self::New { .. }
             | Self::Recall { .. }
             | Self::Rename { .. }
@@ -156,7 +162,7 @@ impl ContextOperation {
                 set("to", to.as_ref().map(ChatKey::as_str));
             }
             Self::Rewind { to } => set("to", Some(to)),
-            Self::Clear | Self::Undo => {}
+            Self::Clear | Self::Retry | Self::Undo => {}
         }
         object
     }
@@ -181,6 +187,7 @@ impl ContextOperation {
                 },
             },
             "rewind" => Self::Rewind { to: text("to")? },
+            "retry" => Self::Retry,
             "undo" => Self::Undo,
             _ => return None,
         })

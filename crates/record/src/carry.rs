@@ -18,6 +18,7 @@ const TITLE: &str = "title";
 const OPERATION: &str = "operation";
 const CONTINUES: &str = "continues";
 const ANSWERED: &str = "answered";
+const ASKED_AGAIN: &str = "askedAgain";
 const SETTLED: &str = "settled";
 const SALT: &str = "names";
 const SKILLS: &str = "skills";
@@ -157,6 +158,16 @@ impl Carry {
     /// Sets the question that needs no answer here.
     pub fn set_answered(&mut self, message: Option<&str>) {
         self.0.set_or_remove(ANSWERED, message.map(Json::from));
+    }
+
+    /// Returns the id of the question that is answered once more here, although the ledger has an answer to it.
+    pub fn asked_again(&self) -> Option<&str> {
+        self.0.str(ASKED_AGAIN)
+    }
+
+    /// Sets the question that is answered once more.
+    pub fn set_asked_again(&mut self, message: Option<&str>) {
+        self.0.set_or_remove(ASKED_AGAIN, message.map(Json::from));
     }
 
     /// Returns the work that a run left behind, until its next journal is begun.

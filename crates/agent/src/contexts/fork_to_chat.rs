@@ -29,7 +29,7 @@ impl OperationInProgress<'_> {
     ) -> Result<OperationOutcome, RunError> {
         let agent = &self.locked.engine;
         let spot = match at {
-            None => LogPlace { log: None, last: self.view.position.seq },
+            None => LogPlace::in_live_log(self.view.position.seq),
             Some(at) => match LogPlace::find(self.locked, self.view, at).await? {
                 Ok(spot) => spot,
                 Err(not_done) => return Ok(OperationOutcome::NotDone(not_done)),

@@ -13,9 +13,16 @@ pub(super) struct LogPlace {
     /// The sealed log; `None` for the live one.
     pub(super) log: Option<SealedName>,
     pub(super) last: Seq,
+    /// The name of the checkpoint, if it is one.
+    pub(super) checkpoint: Option<String>,
 }
 
 impl LogPlace {
+    /// Returns a place in the live log.
+    pub(super) fn in_live_log(last: Seq) -> Self {
+        Self { log: None, last, checkpoint: None }
+    }
+
     /// Finds a place by the name of a checkpoint or the id of a message.
     pub(super) async fn find(
         locked: &LockedChat,
@@ -25,12 +32,13 @@ impl LogPlace {
         let checkpoints = head_after_events(view).checkpoints;
         let named = checkpoints.iter().rev().find(|checkpoint| checkpoint.name == name);
         if let Some(checkpoint) = named {
-            return Ok(Ok(Self { log: checkpoint.sealed.clone(), last: checkpoint.seq }));
+            let (log, last) = (checkpoint.sealed.clone(), checkpoint.seq);
+            return Ok(Ok(Self { log, last, checkpoint: Some(name.to_owned()) }));
         }
         if let Some(id) = MessageId::new(name)
             && let Some(place) = locked.chat.log().find(&id, None).await?
         {
-            let spot = Self { log: place.log, last: place.seq };
+            let spot = Self { log: place.log, last: place.seq, checkpoint: None };
             return Ok(Ok(spot.in_original_log(locked, &id).await?));
         }
         let names: Vec<&str> =
@@ -56,7 +64,7 @@ impl LogPlace {
             let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
             match locked.chat.log().sealed_view(&older).await {
                 Ok(view) => match view.line_of(id) {
-                    Some(last) => spot = Self { log: Some(older), last },
+                    Some(last) => spot = Self { log: Some(older), last, checkpoint: None },
                     None => break,
                 },
                 // Purged originals cannot come back, so the copy behind the summary is used.

@@ -174,6 +174,9 @@ fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &
         ContextOperation::Rewind { to } => {
             format!("Back at “{to}”. What came after stays in “{}”", left.title)
         }
+        ContextOperation::Retry => {
+            format!("Asking again. The answer before stays in “{}”", left.title)
+        }
         ContextOperation::Fork { at: Some(at), .. } => {
             format!("Now in a copy of “{}” up to “{at}”", left.title)
         }

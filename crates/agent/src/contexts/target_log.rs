@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::{clean_title, is_reference};
+use ship_context::contexts::{branch_title, clean_title, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
@@ -10,6 +10,7 @@ use ship_store::{
     ContextId, ContextLine, Head, LogPiece, Metadata, Position, SealedName, Seq, View,
 };
 
+use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::lost_messages::{LostMessage, LostMessages};
 use super::operate::OperationInProgress;
@@ -69,7 +70,7 @@ impl OperationInProgress<'_> {
                 self.load(log, view, snapshot.title(), lost)
             }
             TargetOrigin::Branch { by, place, view } => {
-                let end = LogPlace { log: None, last: self.view.position.seq };
+                let end = LogPlace::in_live_log(self.view.position.seq);
                 self.branch(by, place.as_ref().unwrap_or(&end), view.as_ref())
             }
             TargetOrigin::Left { log, view, lost } => self.undo(log, view, lost),
@@ -154,12 +155,33 @@ impl OperationInProgress<'_> {
         ]);
         head.forked_from = Some(from.into());
         head.context = self.new_id();
-        head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
+        head.title = Some(self.title_of_branch(view, by, spot.checkpoint.as_deref()));
         let messages: Vec<&UiMessage> = view.messages().collect();
-        head.carry.set_answered(self.answered_question(&messages));
+        let question = self.answered_question(&messages);
+        match by {
+            "retry" => head.carry.set_asked_again(question),
+            _ => head.carry.set_answered(question),
+        }
         self.set_carry(&mut head);
         Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
         head
+    }
+
+    /// Returns the title of a branch of this log: the given one, or one that says what the branch is.
+    pub(super) fn title_of_branch(
+        &self,
+        view: &View,
+        by: &str,
+        checkpoint: Option<&str>,
+    ) -> String {
+        if let Some(given) = self.moving.title.as_deref().and_then(clean_title) {
+            return given;
+        }
+        // The branch may leave out the events and messages that gave the active context its title.
+        let is_active = view.head.context == self.view.head.context;
+        let origin = if is_active { self.view } else { view };
+        let origin = active_snapshot(&self.locked.engine, origin);
+        branch_title(origin.title(), by, checkpoint)
     }
 
     /// Returns the question at the end of a context, or the settled message of a run that has answered it elsewhere,
@@ -191,7 +213,8 @@ impl OperationInProgress<'_> {
 
     /// Whether an operation has made this context and nothing was said in it since.
     fn is_unused_since(&self, by: &PublishedBy) -> bool {
-        let made = matches!(by.operation.as_deref(), Some("new" | "clear" | "fork" | "rewind"));
+        let made =
+            matches!(by.operation.as_deref(), Some("new" | "clear" | "fork" | "rewind" | "retry"));
         let is_first = by.generation == Some(self.view.head.generation);
         made && is_first && by.messages == Some(self.view.messages().count() as u64)
     }

@@ -1,15 +1,22 @@
 //! Finds what an operation continues with: once, before anything is written.
 
-use ship_context::contexts::{Index, Snapshot};
-use ship_store::{ContextId, Explanation, SealedName, StorageProblem, View};
+use std::sync::Arc;
+
+use ship_context::contexts::{Index, IndexItem, Snapshot};
+use ship_context::ends_with_question;
+use ship_message::{Role, UiMessage};
+use ship_store::{
+    ContextId, ContextLine, Explanation, MessageKind, Metadata, SealedName, StorageProblem, View,
+};
 
 use super::archive::ContextArchive;
+use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::lost_messages::LostMessages;
 use super::operate::OperationInProgress;
 use crate::chat::{OpenRequest, has_content};
 use crate::context_operation::{ContextName, ContextOperation, OperationRefusal};
-use crate::engine::{Engine, LockedChat};
+use crate::engine::LockedChat;
 use crate::error::RunError;
 
 /// The origin of the log that an operation publishes.
@@ -79,6 +86,7 @@ impl OperationPlan {
                 operating.branch_origin("fork", at).await?
             }
             ContextOperation::Rewind { to } => operating.branch_origin("rewind", to).await?,
+            ContextOperation::Retry => operating.question_origin(),
             ContextOperation::Undo => operating.left_origin().await?,
             ContextOperation::Recall { .. }
             | ContextOperation::Rename { .. }
@@ -92,21 +100,24 @@ impl OperationPlan {
     }
 
     /// Promises the context that the operation leads to. From now on it has this id, whatever was asked for.
-    pub(super) fn promise(&mut self, agent: &Engine, left: &ContextName) -> ContextName {
+    pub(super) fn promise(&mut self, locked: &LockedChat, left: &ContextName) -> ContextName {
+        let operating = OperationInProgress { locked, view: &self.view, moving: &self.moving };
         let title = match &self.origin {
             TargetOrigin::Archived { snapshot, .. } => {
                 let which = snapshot.context().to_string();
                 self.operation = ContextOperation::Load { which };
                 return ContextName::from(&**snapshot);
             }
-            TargetOrigin::Clean { title, .. } => title.as_deref().unwrap_or("(new)"),
-            TargetOrigin::Branch { .. } | TargetOrigin::Left { .. } => {
-                self.moving.title.as_ref().unwrap_or(&left.title)
+            TargetOrigin::Clean { title, .. } => title.as_deref().unwrap_or("(new)").to_owned(),
+            TargetOrigin::Branch { by, place, view } => {
+                let checkpoint = place.as_ref().and_then(|place| place.checkpoint.as_deref());
+                operating.title_of_branch(view.as_ref().unwrap_or(&self.view), by, checkpoint)
             }
+            TargetOrigin::Left { .. } => left.title.clone(),
         };
-        let new_id = || ContextId::new(agent.clock.now(), agent.ids.next());
+        let new_id = || ContextId::new(locked.engine.clock.now(), locked.engine.ids.next());
         let context = self.moving.promised.get_or_insert_with(new_id).clone();
-        ContextName { context, title: title.to_owned() }
+        ContextName { context, title }
     }
 }
 
@@ -134,8 +145,20 @@ impl OperationInProgress<'_> {
         archive: &ContextArchive<'_>,
         which: &str,
     ) -> OrRefusal<TargetOrigin> {
+        let active = ContextName::from(&active_snapshot(&self.locked.engine, self.view));
+        let there = || OperationRefusal::new(format!("You are already in “{}”.", active.title));
+        let wanted = which.trim().to_lowercase();
+        let title = active.title.to_lowercase();
+        let has_title = |item: &IndexItem| item.title.to_lowercase() == title;
+        if active.context.as_str() == wanted
+            || title == wanted && !archive.index.items().iter().any(has_title)
+        {
+            return Ok(Err(there()));
+        }
         let snapshot = match archive.find(which).await? {
             Ok(snapshot) => snapshot,
+            // The query fits no other context, so the active one may be meant.
+            Err(_) if !wanted.is_empty() && title.contains(&wanted) => return Ok(Err(there())),
             Err(refused) => return Ok(Err(refused)),
         };
         let Some(log) = snapshot.sealed_log() else {
@@ -158,6 +181,18 @@ impl OperationInProgress<'_> {
         Ok(Ok(TargetOrigin::Branch { by, place: Some(place), view }))
     }
 
+    /// Finds the last question, which a retry asks again.
+    fn question_origin(&self) -> Result<TargetOrigin, OperationRefusal> {
+        if ends_with_question(Some(self.view)) {
+            return Err(OperationRefusal::new("The last message is not answered yet."));
+        }
+        let is_asked = |line: &&Arc<ContextLine>| line.message().is_some_and(is_question);
+        let question = self.view.lines.iter().rfind(is_asked);
+        let question = question.ok_or_else(|| OperationRefusal::new("Nothing was asked here yet."));
+        let place = Some(LogPlace::in_live_log(question?.seq));
+        Ok(TargetOrigin::Branch { by: "retry", place, view: None })
+    }
+
     async fn left_origin(&self) -> OrRefusal<TargetOrigin> {
         let nothing = || OperationRefusal::new("There is nothing to undo.");
         let head = &self.view.head;
@@ -168,4 +203,10 @@ impl OperationInProgress<'_> {
         let lost = self.lost_messages(&log, &view).await?;
         Ok(Ok(TargetOrigin::Left { log, view, lost }))
     }
+}
+
+/// Whether a message is what a person asked, and no summary or meta text in the same role.
+fn is_question(message: &UiMessage) -> bool {
+    let kind = Metadata::of(message).kind();
+    message.role() == Role::User && kind.is_none_or(|kind| kind == MessageKind::Normal)
 }

@@ -161,7 +161,7 @@ impl ContextToolCall<'_> {
             Err(refused) => return Ok(Err(refused.with_offers())),
         };
         let left = ContextName::from(&active_snapshot(agent, &self.view));
-        let active = plan.promise(agent, &left);
+        let active = plan.promise(locked, &left);
         let is_clean = matches!(plan.origin, TargetOrigin::Clean { .. });
         let mut output = switch_output(left.as_pair(), active.as_pair(), usize::from(!is_clean));
         if let Some(output) = output.as_object_mut().filter(|_| switch == Switch::Fork) {

@@ -5,6 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use ship_context::contexts::is_reference;
 use ship_context::{SystemBlock, ends_with_question};
 use ship_message::json::Object;
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
@@ -91,7 +92,7 @@ pub(crate) async fn missed_answers(
     let mut last = None;
     if let Some((request, seq)) = last_question(view) {
         answered.know(&request, seq);
-        last = ends_with_question(Some(view)).then_some(seq);
+        last = (ends_with_question(Some(view)) && !is_asked_again(view)).then_some(seq);
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
     let (mut after, mut known) = (last.map_or(view.inbox, |seq| view.inbox.min(Some(seq))), None);
@@ -133,6 +134,12 @@ fn has_answer(view: &View, line: &LedgerLine) -> bool {
         // A message that the run settled on its way is not its answer.
         metadata.run_id() == Some(run) && metadata.settled_parts().is_none()
     })
+}
+
+/// Whether a context ends with a question that a person wants answered once more.
+fn is_asked_again(view: &View) -> bool {
+    let last = view.messages().rfind(|message| !is_reference(message));
+    last.and_then(UiMessage::id).is_some_and(|id| view.head.carry.asked_again() == Some(id))
 }
 
 /// Returns the request and the ledger position of the person's last message in a context.

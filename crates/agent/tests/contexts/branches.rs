@@ -190,3 +190,55 @@ async fn a_copy_of_what_was_sealed_away_is_as_good() {
     let view = other.log().view().await.unwrap().unwrap();
     assert_eq!(view.messages().map(line).collect::<Vec<_>>(), EARLY);
 }
+
+#[tokio::test]
+async fn the_title_of_a_branch_says_what_it_is() {
+    let place = Place::new();
+    place.say("the trip").await;
+    place.done(ContextOperation::Checkpoint { name: "early".to_owned() }).await;
+    place.say("the boat").await;
+    let boat = place.id_of("the boat").await;
+    let active =
+        async || place.agent.contexts(&chat()).await.unwrap().unwrap().active.title().to_owned();
+    place.done(fork("early")).await;
+    assert_eq!(active().await, "the trip (copy up to “early”)");
+    place.done(ContextOperation::Fork { at: None, to: None }).await;
+    assert_eq!(active().await, "the trip (copy)");
+    place.done(rewind("early")).await;
+    assert_eq!(active().await, "the trip (back at “early”)");
+    place.done(rewind(&boat)).await;
+    assert_eq!(active().await, "the trip (rewound)");
+}
+
+#[tokio::test]
+async fn a_question_is_asked_again_and_both_answers_are_kept() {
+    let place = Place::new();
+    let refused = place.operate(ContextOperation::Retry).await;
+    assert_eq!(refused.line(), "Nothing was said in `terminal:main` yet.");
+    place.say("the trip").await;
+    place.say("the boat").await;
+    place.minds(|seen| super::place::says(&format!("Well, {} messages.", seen.len())));
+    let told = place.done(ContextOperation::Retry).await;
+    assert!(told.starts_with("Asking again. The answer before stays in “the trip”"), "{told}");
+    // Another process may have to give the answer.
+    let place = place.again();
+    place.minds(|seen| super::place::says(&format!("Well, {} messages.", seen.len())));
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    let trip = ["user: the trip", "assistant: Aye: the trip"];
+    let boat = ["user: the boat", "assistant: Well, 3 messages."];
+    assert_eq!(place.context().await, [trip, boat].concat());
+    assert_eq!(place.again().run().await, None, "once");
+    let refused =
+        place.operate(ContextOperation::Load { which: "The trip (asked again)".to_owned() });
+    assert_eq!(refused.await.line(), "You are already in “the trip (asked again)”.");
+    place.done(ContextOperation::Undo).await;
+    let first = ["user: the boat", "assistant: Aye: the boat"];
+    assert_eq!(place.context().await, [trip, first].concat());
+    // A question that is asked again can be left before it is answered.
+    place.done(ContextOperation::Retry).await;
+    let refused = place.operate(ContextOperation::Retry).await;
+    assert_eq!(refused.line(), "The last message is not answered yet.");
+    place.done(ContextOperation::Undo).await;
+    assert_eq!(place.run().await, None);
+    assert_eq!(place.context().await, [trip, first].concat());
+}

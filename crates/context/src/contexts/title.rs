@@ -11,6 +11,9 @@ use super::utterance::{Speaker, Utterance, iter_utterances, spoken_messages};
 /// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
 
+/// The beginnings of the notes in the titles of branches.
+const BRANCH_NOTES: [&str; 4] = ["copy", "back at “", "rewound", "asked again"];
+
 /// Words of greeting, which are not the topic.
 const GREETINGS: [&str; 24] = [
     "hi",
@@ -42,6 +45,22 @@ const GREETINGS: [&str; 24] = [
 /// Cleans a title that was given; `None` if it is empty.
 pub fn clean_title(given: &str) -> Option<String> {
     plain_lines(given).next().map(|line| cut_to_width(&line)).filter(|title| !title.is_empty())
+}
+
+/// Makes the title of a branch, which an operation made at a checkpoint or elsewhere: the title of its origin, and a
+/// note that says what the branch is. The note is never cut off, and a branch of a branch has one.
+pub fn branch_title(origin: &str, operation: &str, checkpoint: Option<&str>) -> String {
+    let note = match (operation, checkpoint) {
+        ("rewind", Some(name)) => format!("back at “{}”", cut_to(name, COLUMNS_MAX / 3)),
+        ("rewind", None) => "rewound".to_owned(),
+        ("retry", _) => "asked again".to_owned(),
+        (_, Some(name)) => format!("copy up to “{}”", cut_to(name, COLUMNS_MAX / 3)),
+        (_, None) => "copy".to_owned(),
+    };
+    let is_branch = |(_, note): &(&str, &str)| BRANCH_NOTES.iter().any(|it| note.starts_with(it));
+    let noted = origin.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    let title = noted.filter(is_branch).map_or(origin, |(title, _)| title);
+    format!("{} ({note})", cut_to(title, COLUMNS_MAX - columns(&note) - 3))
 }
 
 /// Makes a title from messages: the person's first question, or else the first message, or else the day.
@@ -137,24 +156,28 @@ fn first_sentence(line: &str) -> &str {
     line
 }
 
-/// Cuts a line to the width of a title, between words if it has them.
 fn cut_to_width(line: &str) -> String {
+    cut_to(line, COLUMNS_MAX)
+}
+
+/// Cuts a line to a width, between words if it has them.
+fn cut_to(line: &str, columns_max: usize) -> String {
     let line = line.trim();
-    if columns(line) <= COLUMNS_MAX {
+    if columns(line) <= columns_max {
         return line.to_owned();
     }
     let mut cut = String::new();
     let mut width = 0;
     for c in line.chars() {
         width += columns_of(c);
-        if width >= COLUMNS_MAX {
+        if width >= columns_max {
             break;
         }
         cut.push(c);
     }
     // A word is dropped only if most of the title is left.
     if let Some((before, last)) = cut.rsplit_once(' ')
-        && columns(before) > COLUMNS_MAX / 2
+        && columns(before) > columns_max / 2
         && !last.chars().any(is_cjk)
     {
         cut = before.to_owned();
@@ -219,6 +242,21 @@ mod tests {
     fn a_given_title_is_put_on_one_line() {
         assert_eq!(clean_title("  # The\tplan\nand more"), Some("The plan".to_owned()));
         assert_eq!(clean_title(" \n "), None);
+    }
+
+    #[test]
+    fn the_title_of_a_branch_says_what_it_is_however_long_its_origin_is_called() {
+        for (origin, operation, checkpoint, expected) in [
+            ("Dinner", "fork", None, "Dinner (copy)"),
+            ("Dinner (copy)", "rewind", Some("early"), "Dinner (back at “early”)"),
+            ("Dinner (back at “early”)", "fork", Some("late"), "Dinner (copy up to “late”)"),
+            ("Dinner (for two)", "rewind", None, "Dinner (for two) (rewound)"),
+            ("Dinner (rewound)", "retry", None, "Dinner (asked again)"),
+        ] {
+            assert_eq!(branch_title(origin, operation, checkpoint), expected);
+        }
+        let long = branch_title(&"汉".repeat(40), "rewind", Some(&"x".repeat(80)));
+        assert!(columns(&long) <= COLUMNS_MAX && long.contains("… (back at “xxx"), "{long}");
     }
 
     proptest! {
