@@ -4,8 +4,10 @@ mod context;
 
 use std::path::PathBuf;
 
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use context::ContextCommand;
 
@@ -22,23 +24,59 @@ const EXAMPLES: &str = "Examples:
 
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
 
+const COMPLETIONS_HELP: &str = "The script asks `ship` itself, so it knows your chats and contexts.
+
+  bash   in ~/.bashrc:                   source <(ship completions bash)
+  zsh    in ~/.zshrc, after compinit:    source <(ship completions zsh)
+  fish   in ~/.config/fish/config.fish:  ship completions fish | source";
+
+/// The global flags that say nothing to a command.
+const MEANINGLESS: [(&str, &[&str]); 8] = [
+    ("chats", &["chat"]),
+    ("completions", &["chat", "json", "project"]),
+    ("config", &["chat"]),
+    ("init", &["chat"]),
+    ("logs", &["chat"]),
+    ("man", &["chat", "json", "project"]),
+    ("repair", &["chat"]),
+    ("verify", &["chat"]),
+];
+
 /// Turn a folder into an agent that never loses the thread.
 #[derive(Parser)]
-#[command(name = "ship", version, after_help = EXAMPLES)]
+#[command(name = "ship", version = env!("SHIP_VERSION"), after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The project's folder [default: this one, or the nearest above it that is a project]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, env = "SHIP_PROJECT", hide_env_values = true)]
     pub(crate) project: Option<PathBuf>,
-    /// The chat to work with
-    #[arg(long, value_name = "KEY", global = true, default_value = DEFAULT_CHAT)]
+    /// The chat to work with; main means terminal:main, unless there is a chat main
+    #[arg(long, value_name = "KEY", global = true, env = "SHIP_CHAT", hide_env_values = true)]
+    #[arg(default_value = DEFAULT_CHAT)]
     pub(crate) chat: String,
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(flatten)]
     early: EarlyFlags,
+    /// The flags of project and chat that are on the command line, and not in the environment.
+    #[arg(skip)]
+    pub(crate) flags: GivenFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Says which flags the person wrote.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GivenFlags {
+    pub(crate) project: bool,
+    pub(crate) chat: bool,
+}
+
+impl GivenFlags {
+    fn new(matches: &ArgMatches) -> Self {
+        let is_given = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+        Self { project: is_given("project"), chat: is_given("chat") }
+    }
 }
 
 /// Flags of single commands that stand before them. They are shown with their commands.
@@ -61,13 +99,42 @@ struct EarlyFlags {
 impl Arguments {
     /// Reads the command line. Prints help and usage itself, and then exits with 0 or 2.
     pub(crate) fn read() -> Self {
-        let mut arguments = Self::parse();
+        let matches = command_line().get_matches();
+        let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        arguments.flags = GivenFlags::new(&matches);
         if let Err(flag) = arguments.command.take_flags(&mut arguments.early) {
             let sentence = format!("the argument '{flag}' does not belong to this command");
             Self::command().error(ErrorKind::UnknownArgument, sentence).exit();
         }
         arguments
     }
+}
+
+/// Returns the command line. A flag that says nothing to a command is accepted there, because it may be part of an
+/// alias, but its help is silent about it.
+pub(crate) fn command_line() -> clap::Command {
+    let command = Arguments::command().mut_args(ignore_empty_variable);
+    let global: Vec<clap::Arg> =
+        command.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
+    MEANINGLESS.iter().fold(command, |command, (name, flags)| {
+        let hidden = global.iter().filter(|flag| flags.contains(&flag.get_id().as_str()));
+        let hidden = hidden.map(|flag| flag.clone().hide(true));
+        command.mut_subcommand(name, |command| command.args(hidden))
+    })
+}
+
+/// Takes an empty variable for one that is not set.
+fn ignore_empty_variable(flag: clap::Arg) -> clap::Arg {
+    let is_empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    if flag.get_env().is_some_and(is_empty) { flag.env(Resettable::Reset) } else { flag }
+}
+
+/// A shell with completions.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 #[derive(Subcommand)]
@@ -192,6 +259,18 @@ pub(crate) enum Command {
         /// Only what belongs to this request
         #[arg(long, value_name = "ID")]
         request: Option<String>,
+    },
+    /// Print the script that completes `ship` commands in your shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell that the script is for
+        shell: Shell,
+    },
+    /// Print the manual page of `ship`, or write a page for each command
+    #[command(after_help = "Examples:\n  ship man | man -l -\n  ship man ~/.local/share/man/man1")]
+    Man {
+        /// The folder for the pages; it is made if it is missing
+        folder: Option<PathBuf>,
     },
 }
 

@@ -9,6 +9,7 @@ use crate::output::quote_for_shell;
 const OF_PROJECT: [&str; 6] = ["chats", "config", "init", "logs", "repair", "verify"];
 
 /// The flags with which the person chose project and chat. Each begins with a space; one that is not needed is empty.
+/// A choice by a variable of the environment needs none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChatFlags {
     chat: String,
@@ -17,10 +18,13 @@ pub(crate) struct ChatFlags {
 
 impl ChatFlags {
     pub(crate) fn new(arguments: &Arguments) -> Self {
-        let chat = Some(&arguments.chat).filter(|chat| *chat != DEFAULT_CHAT);
+        // The shell that set a variable has it for the next command, too.
+        let has_variable = std::env::var_os("SHIP_CHAT").is_some_and(|chat| !chat.is_empty());
+        let is_default = arguments.chat == DEFAULT_CHAT && !has_variable;
+        let chat = Some(&arguments.chat).filter(|_| arguments.flags.chat && !is_default);
         let chat = chat.map(|chat| format!(" --chat {}", quote_for_shell(chat)));
-        let of_folder = Self::of_folder(arguments.project.as_deref());
-        Self { chat: chat.unwrap_or_default(), ..of_folder }
+        let folder = arguments.project.as_deref().filter(|_| arguments.flags.project);
+        Self { chat: chat.unwrap_or_default(), ..Self::of_folder(folder) }
     }
 
     /// Returns the flags that choose the project of a folder, if the person named one.

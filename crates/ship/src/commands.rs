@@ -3,6 +3,7 @@
 pub(crate) mod chat;
 pub(crate) mod chats;
 pub(crate) mod compact;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod context_news;
@@ -12,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod interrupt;
 pub(crate) mod logs;
+pub(crate) mod man;
 pub(crate) mod message_exchange;
 pub(crate) mod repair;
 pub(crate) mod send;

@@ -20,6 +20,7 @@ use session::Session;
 use ship_agent::ContextOperation;
 
 fn main() -> ExitCode {
+    commands::completions::answer_script();
     let arguments = Arguments::read();
     match run(&arguments) {
         Ok(code) => code,
@@ -36,8 +37,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runtime = process::runtime()?;
-    if let Command::Init { folder } = &arguments.command {
-        return commands::init::run(arguments, folder.as_deref());
+    match &arguments.command {
+        Command::Init { folder } => return commands::init::run(arguments, folder.as_deref()),
+        Command::Completions { shell } => return commands::completions::run(*shell),
+        Command::Man { folder } => return commands::man::run(folder.as_deref()),
+        _ => {}
     }
     let session = Session::open(arguments)?;
     let result = runtime.block_on(run_command(&session, &arguments.command));
@@ -51,8 +55,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
     match command {
-        // `run` has done it, because it needs no project to be there.
-        Command::Init { .. } => Ok(ExitCode::SUCCESS),
+        // `run` has done these, because they need no project to be there.
+        Command::Init { .. } | Command::Completions { .. } | Command::Man { .. } => {
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Chat => commands::chat::run(session).await,
         Command::Send { text } => commands::send::run(session, text).await,
         Command::Chats => commands::chats::run(session).await,

@@ -1,7 +1,7 @@
 //! The start of every command except `init`: the project, the chat and the store.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_agent::{Agent, AgentBuilder, chosen_model, open_store};
@@ -13,6 +13,9 @@ use crate::arguments::Arguments;
 use crate::chat_flags::ChatFlags;
 use crate::failure::Failure;
 use crate::output;
+
+/// The channel of the chats in a terminal.
+const TERMINAL: &str = "terminal";
 
 pub(crate) struct Session {
     pub(crate) project: Project,
@@ -43,8 +46,8 @@ impl Session {
             output::print_warning(&project.secrets().mask(&warning.to_string()));
         }
         Ok(Self {
+            chat: find_chat(project.root(), &arguments.chat)?,
             project,
-            chat: arguments.chat.parse()?,
             json: arguments.json,
             chat_flags: ChatFlags::new(arguments),
             clock: Arc::new(SystemClock),
@@ -131,6 +134,18 @@ impl Session {
             (_, None) => choice.why,
         }
     }
+}
+
+/// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat
+/// has just this name.
+fn find_chat(root: &Path, name: &str) -> Result<ChatKey, Failure> {
+    let key: ChatKey = name.parse()?;
+    let exists = |key: &ChatKey| root.join(chat_folder(key)).is_dir();
+    if name.contains(':') || exists(&key) {
+        return Ok(key);
+    }
+    let of_terminal: Result<ChatKey, _> = format!("{TERMINAL}:{name}").parse();
+    Ok(of_terminal.ok().filter(exists).unwrap_or(key))
 }
 
 /// Returns the current folder of the person.

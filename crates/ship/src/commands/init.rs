@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCo
         let name = made.path.strip_prefix(&root).unwrap_or(&made.path).display().to_string();
         output::print_line(&format!("  {:<12} {}", name, style.dim(word(&made.kind))))?;
     }
-    let next = ChatFlags::of_folder(folder.or(arguments.project.as_deref())).add_to("ship chat");
+    let by_flag = arguments.project.as_deref().filter(|_| arguments.flags.project);
+    let next = ChatFlags::of_folder(folder.or(by_flag)).add_to("ship chat");
     let next = format!("{} is a project. Next: {}", root.display(), style.bold(&next));
     output::print_line(&format!("\n{}", table::wrap_text(&next, 0)))?;
     Ok(ExitCode::SUCCESS)

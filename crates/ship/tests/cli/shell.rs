@@ -1,0 +1,130 @@
+//! What `ship` is to a shell: its version, completions, manual pages and variables.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::harness::{Ran, TestShip, array, echo, keys, text};
+
+#[test]
+fn the_version_names_the_commit_where_there_is_one() {
+    let version = TestShip::new().run(&["--version"]).text();
+    let version = version.trim_end();
+    let number = concat!("ship ", env!("CARGO_PKG_VERSION"));
+    if version == number {
+        return;
+    }
+    let commit = version.strip_prefix(number).and_then(|rest| rest.strip_prefix(" ("));
+    let (hash, date) = commit.unwrap().strip_suffix(')').unwrap().split_once(' ').unwrap();
+    assert!(hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{version}");
+    assert!(date.len() == 10 && date.chars().all(|c| c.is_ascii_digit() || c == '-'), "{version}");
+}
+
+/// Completes a command line in bash, with the script that `ship completions` prints.
+fn complete(ship: &TestShip, words: &[&str]) -> Vec<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_ship")).parent().unwrap();
+    let script = "source <(ship completions bash)
+        COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
+        _clap_complete_ship ship \"${@: -1}\" \"\"
+        printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash"]).args(words).current_dir(ship.root()).env_clear();
+    let path = format!("{}:/usr/bin:/bin", program.display());
+    let output = command.env("PATH", path).env("HOME", ship.home()).output().unwrap();
+    let ran = Ran(output);
+    ran.text().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_and_the_flags_of_each() {
+    let ship = TestShip::new();
+    assert_eq!(complete(&ship, &["ship", "con"]), ["context", "config"]);
+    let shells = complete(&ship, &["ship", "completions", ""]);
+    assert_eq!(shells, ["bash", "zsh", "fish", "--help"]);
+    assert_eq!(complete(&ship, &["ship", "history", "--c"]), ["--chat"]);
+    let of_logs = complete(&ship, &["ship", "logs", "--"]);
+    assert!(of_logs.contains(&"--follow".to_owned()), "{of_logs:?}");
+    assert!(!of_logs.contains(&"--chat".to_owned()), "{of_logs:?}");
+}
+
+#[test]
+fn each_shell_gets_a_script_that_calls_ship_and_help_says_where_it_goes() {
+    let ship = TestShip::new();
+    let help = ship.run(&["completions", "--help"]).text();
+    for (shell, line) in [
+        ("bash", "source <(ship completions bash)"),
+        ("zsh", "source <(ship completions zsh)"),
+        ("fish", "ship completions fish | source"),
+    ] {
+        let script = ship.run(&["completions", shell]).text();
+        assert!(
+            script.contains(&format!("_SHIP_COMPLETE=\"{shell}\"")) || shell == "fish",
+            "{script}"
+        );
+        assert!(script.contains("ship"), "{script}");
+        assert!(help.contains(line), "{help}");
+    }
+    assert_eq!(ship.run(&["completions", "tcsh"]).code(), 2);
+    assert!(!ship.root().join(".ship").exists());
+}
+
+#[test]
+fn the_manual_is_printed_or_written_page_by_page() {
+    let ship = TestShip::new();
+    let page = ship.run(&["man"]).text();
+    for piece in [".TH ship 1", ".SH SYNOPSIS", "SHIP_CHAT", "ship\\-send(1)"] {
+        assert!(page.contains(piece), "{piece} is not in {page}");
+    }
+    assert_eq!(ship.run(&["man", "new/man1"]).text(), "");
+    for page in ["ship.1", "ship-send.1", "ship-context-load.1"] {
+        assert!(ship.root().join("new/man1").join(page).is_file(), "{page}");
+    }
+    ship.write("file", "");
+    let complaint = ship.run(&["man", "file/man1"]).complaint();
+    assert!(complaint.contains("file/man1 cannot be written: "), "{complaint}");
+}
+
+#[test]
+fn variables_choose_project_and_chat_and_flags_win() {
+    let ship = TestShip::new().env("SHIP_CHAT", "terminal:env").env("SHIP_PROJECT", "elsewhere");
+    std::fs::create_dir(ship.root().join("elsewhere")).unwrap();
+    let _ = ship.run(&["send", "hello"]).text();
+    let chats = |ran: Ran| {
+        let json = ran.json();
+        array(&json, "chats").iter().map(|chat| text(chat, "chatKey")).collect::<Vec<_>>()
+    };
+    assert!(ship.root().join("elsewhere/.ship/chat").is_dir());
+    assert_eq!(chats(ship.run(&["chats", "--json"])), ["terminal:env"]);
+    let _ = ship.run(&["--chat", "terminal:flag", "send", "hello", "--project", "."]).text();
+    assert_eq!(chats(ship.run(&["chats", "--json", "--project", "."])), ["terminal:flag"]);
+
+    let hint = |arguments: &[&str]| text(&ship.run(arguments).error(), "hint");
+    assert_eq!(hint(&["--json", "send", ""]), "ship send 'hello'", "the shell has both");
+    assert_eq!(
+        hint(&["--json", "send", "", "--chat", "terminal:main"]),
+        "ship send 'hello' --chat terminal:main",
+        "without the flag it would be the chat of the variable"
+    );
+
+    let ship = TestShip::new().env("SHIP_CHAT", "").env("SHIP_PROJECT", "");
+    let _ = ship.run(&["send", "hello"]).text();
+    assert_eq!(chats(ship.run(&["chats", "--json"])), ["terminal:main"], "an empty one is not set");
+}
+
+#[test]
+fn a_chat_of_the_terminal_needs_no_channel_unless_another_has_the_name() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "hello"]).text();
+    let said = |chat: &str| {
+        let lines = ship.run(&["history", "--json", "--chat", chat]).json_lines();
+        lines.first().map(crate::harness::message_text)
+    };
+    assert_eq!(said("main").as_deref(), Some("hello"));
+    let _ = ship.run(&["send", "beside", "--chat", "other"]).text();
+    assert_eq!(said("other").as_deref(), Some("beside"), "a new chat has the name it was given");
+    std::fs::create_dir_all(ship.root().join(".ship/chat/main")).unwrap();
+    let answered = ship.run(&["send", "mine", "--chat", "main"]).text();
+    assert_eq!(answered, format!("{}\n", echo("mine")));
+    assert_eq!(said("main").as_deref(), Some("mine"));
+    assert_eq!(said("terminal:main").as_deref(), Some("hello"));
+    assert_eq!(keys(&ship.run(&["chats", "--json"]).json()), ["chats"]);
+}
