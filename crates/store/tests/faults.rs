@@ -1,7 +1,8 @@
 //! A disk that fails, fills up or goes read-only, told one story at a time.
 
 use ship_store::{
-    About, AcceptError, AppendError, FileStore, RotateError, StorageError, Store, StoreOptions,
+    About, AcceptError, AppendError, FileStore, LaneError, RotateError, StorageError, Store,
+    StoreOptions,
 };
 use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
 use ship_testkit::power;
@@ -139,58 +140,29 @@ fn with_flush_nothing_is_synced_but_rotations() {
 }
 
 #[test]
-fn those_who_wait_share_a_sync() {
-    let disk = SimDisk::new();
-    let store = store_on(&disk);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_time()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
-        chat.ledger().accept(entry("first", "x")).await.unwrap();
-        disk.slow_syncs(std::time::Duration::from_millis(5));
-        let before = disk.ops_len();
-        let waiting: Vec<_> = (0..64)
-            .map(|number| {
-                let chat = chat.clone();
-                tokio::spawn(async move {
-                    chat.ledger().accept(entry(&format!("k{number}"), "x")).await
-                })
-            })
-            .collect();
-        for answer in waiting {
-            assert!(answer.await.unwrap().unwrap().new);
-        }
-        let syncs = disk.ops()[before..].iter().filter(|op| matches!(op, Op::Sync(_))).count();
-        assert!(syncs <= 16, "{syncs} syncs for 64 entries");
-        assert_eq!(ledger_keys(&*chat).await.len(), 65);
-    });
-}
-
-#[test]
-fn a_write_that_nobody_waits_for_any_more_is_finished_before_the_lane_is_free() {
+fn an_abandoned_write_is_finished_before_the_lane_is_free() {
     let disk = SimDisk::new();
     block_on(async {
         let store = store_on(&disk);
         let Begun { chat, lane, position } = Begun::new(&store, "a").await;
-        disk.slow_syncs(std::time::Duration::from_millis(60));
+        disk.hold_syncs();
         let before = disk.ops_len();
         let append = lane.append(vec![message("m1", "x").into()], position);
-        // Something is written, and not synced yet.
         let writes = disk.clone();
-        let begun = tokio::task::spawn_blocking(move || {
-            while writes.ops_len() == before {
-                std::thread::yield_now();
-            }
-        });
         tokio::select! {
             biased;
-            _ = append => panic!("a sync takes longer than that"),
-            _ = begun => {}
+            _ = append => panic!("its sync is held"),
+            _ = tokio::task::spawn_blocking(move || writes.wait_for_held_sync()) => {}
         }
         drop(lane);
+        let impatient = StoreOptions { lock_wait_ms: 0, ..options() };
+        let other = FileStore::on_disk(Box::new(disk.clone()), impatient);
+        let other = other.open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        assert!(matches!(
+            other.lane("early").await,
+            Err(LaneError::Storage(StorageError::Busy(_)))
+        ));
+        disk.release_syncs();
         let _next = chat.lane("next").await.unwrap();
         assert!(disk.ops()[before..].iter().any(|op| matches!(op, Op::Sync(_))));
         assert_eq!(ids(&*chat).await, ["m1"]);

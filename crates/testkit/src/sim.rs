@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
 use ship_store::{Clock, Timestamp};
@@ -75,6 +74,7 @@ pub struct SimDisk {
     ops: Arc<Mutex<Vec<Op>>>,
     times: Arc<Mutex<WriteTimes>>,
     state: Arc<Mutex<State>>,
+    syncs_changed: Arc<Condvar>,
 }
 
 /// The times of the last writes, on a disk that keeps them.
@@ -97,6 +97,16 @@ pub struct Window {
     pub tears: bool,
 }
 
+/// Whether syncs are done at once.
+#[derive(Default, PartialEq, Eq)]
+enum Syncs {
+    #[default]
+    Free,
+    Held {
+        waiting: usize,
+    },
+}
+
 #[derive(Default)]
 struct State {
     calls: usize,
@@ -113,7 +123,7 @@ struct State {
     closed: Option<(PathBuf, i32)>,
     /// The error that every write fails with after half of it, and every cut at once.
     torn_writes: Option<i32>,
-    sync_time: Duration,
+    syncs: Syncs,
     next_sync: Option<i32>,
     dead: bool,
     /// How many bytes were read of each file.
@@ -130,6 +140,7 @@ impl SimDisk {
             ops: Arc::default(),
             times: Arc::default(),
             state: Arc::default(),
+            syncs_changed: Arc::default(),
         }
     }
 
@@ -209,9 +220,31 @@ impl SimDisk {
         self.lock().next_sync = Some(code);
     }
 
-    /// Makes every sync of a file take this long.
-    pub fn slow_syncs(&self, time: Duration) {
-        self.lock().sync_time = time;
+    /// Lets every sync of a file wait, from now until [`SimDisk::release_syncs`].
+    pub fn hold_syncs(&self) {
+        self.lock().syncs = Syncs::Held { waiting: 0 };
+    }
+
+    /// Blocks until a sync waits.
+    pub fn wait_for_held_sync(&self) {
+        let is_free = |state: &mut State| state.syncs == Syncs::Held { waiting: 0 };
+        drop(self.syncs_changed.wait_while(self.lock(), is_free));
+    }
+
+    /// Lets the syncs that wait go on, and holds no more.
+    pub fn release_syncs(&self) {
+        self.lock().syncs = Syncs::Free;
+        self.syncs_changed.notify_all();
+    }
+
+    fn wait_while_syncs_are_held(&self) {
+        let mut state = self.lock();
+        if let Syncs::Held { waiting } = &mut state.syncs {
+            *waiting += 1;
+            self.syncs_changed.notify_all();
+            let is_held = |state: &mut State| state.syncs != Syncs::Free;
+            drop(self.syncs_changed.wait_while(state, is_held));
+        }
     }
 
     /// Returns how many bytes were read of all files.
@@ -505,10 +538,7 @@ impl DiskFile for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let time = self.sim.lock().sync_time;
-        if !time.is_zero() {
-            std::thread::sleep(time);
-        }
+        self.sim.wait_while_syncs_are_held();
         let failure = self.sim.lock().next_sync.take();
         let failure = failure.map(io::Error::from_raw_os_error).or(self.sim.change().err());
         let synced = match failure {

@@ -184,7 +184,7 @@ fn errors_name_the_thing_that_is_wrong() {
 }
 
 #[test]
-fn those_who_wait_for_a_lane_are_in_nobodys_way() {
+fn waiting_for_a_lane_blocks_no_other_work() {
     let patient = StoreOptions { lock_wait_ms: 5000, ..options() };
     let store = FileStore::in_memory(patient);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -192,13 +192,20 @@ fn those_who_wait_for_a_lane_are_in_nobodys_way() {
     runtime.block_on(async {
         let Begun { chat, lane, .. } = Begun::new(&store, "a").await;
         let other = Begun::new(&store, "b").await.chat;
+        let begun = Arc::new(AtomicUsize::new(0));
         let waiting: Vec<_> = (0..8)
             .map(|_| {
-                let chat = chat.clone();
-                tokio::spawn(async move { chat.lane("waiting").await.map(drop) })
+                let (chat, begun) = (chat.clone(), begun.clone());
+                tokio::spawn(async move {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    chat.lane("waiting").await.map(drop)
+                })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // Each has then asked for a thread, before the entry does.
+        while begun.load(Ordering::Relaxed) < 8 {
+            tokio::task::yield_now().await;
+        }
         let accepted = other.ledger().accept(entry("k1", "x"));
         tokio::time::timeout(Duration::from_secs(2), accepted).await.unwrap().unwrap();
         drop(lane);
