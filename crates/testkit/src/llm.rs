@@ -46,7 +46,7 @@ pub use exchange::Exchange;
 pub use openai::judge_openai;
 pub use record::Received;
 pub use rules::{Accepted, Auth, Models, Oddity, Refusal, Rules, Strictness, Version};
-pub use script::{Answer, Decide, Format, Piece, Speech, Status, Step, Stop, Usage};
+pub use script::{Answer, Decide, Format, Gate, Piece, Speech, Status, Step, Stop, Usage};
 pub use server::LlmServer;
 pub use sign::{redacted, signature};
 pub use sse::{Frame, Kind};

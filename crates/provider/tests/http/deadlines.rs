@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use ship_message::Chunk;
 use ship_provider::{Deadline, HttpSettings, ProviderError};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::host::{Act, BODY, Host, STREAM, ask, half, hello, openai, send, settings};
 
@@ -76,23 +78,20 @@ async fn a_connection_that_is_not_made_in_time_names_its_setting() {
 
 #[tokio::test]
 async fn dropping_the_answer_closes_the_connection() {
-    for script in [vec![Act::Hang], vec![send(STREAM), Act::Hang], vec![half(), Act::Hang]] {
+    let (nothing, head, text) = (vec![], vec![send(STREAM)], vec![half()]);
+    for (mut script, has_text) in [(nothing, false), (head, false), (text, true)] {
+        script.push(Act::Hang);
         let mut host = Host::playing(vec![script]).await;
         let provider = openai(settings(&host.address));
-        let mut given = Vec::new();
-        {
-            let mut sink = |chunk| given.push(chunk);
-            // A host that has not been asked would never notice that nobody waits any more.
-            let long_enough = async {
-                while host.asked() == 0 {
-                    tokio::time::sleep(SHORT / 8).await;
-                }
-                tokio::time::sleep(SHORT).await;
-            };
-            tokio::select! {
-                answered = provider.ask(BODY, &mut sink) => panic!("{answered:?}"),
-                () = long_enough => {}
-            }
+        let (give, mut given) = unbounded_channel();
+        let mut sink = |chunk| give.send(chunk).unwrap();
+        let hangs = async {
+            host.hangs.recv().await.unwrap();
+            while has_text && !matches!(given.recv().await, Some(Chunk::TextDelta(..))) {}
+        };
+        tokio::select! {
+            answered = provider.ask(BODY, &mut sink) => panic!("{answered:?}"),
+            () = hangs => {}
         }
         host.gone.recv().await.unwrap();
     }

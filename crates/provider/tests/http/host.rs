@@ -1,5 +1,8 @@
 //! A host that does exactly what a script says, byte by byte: no HTTP library would cut an answer in the
 //! middle of an event.
+//!
+//! It is not the server of the testkit, because that judges every request and would refuse most of these: they have
+//! no messages, or name the host of a proxy.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +21,7 @@ pub(crate) enum Act {
     Reset,
     /// Says nothing more until the client has gone.
     Hang,
-    /// Says the same again and again until the client has gone.
+    /// Says the same once a second until the client has gone. The clock of its test stands.
     Repeat(&'static str),
 }
 
@@ -56,8 +59,17 @@ pub(crate) struct Host {
     pub(crate) address: String,
     /// What was asked, head and body.
     pub(crate) requests: Arc<Mutex<Vec<String>>>,
+    /// Gets a word whenever the host begins to hang.
+    pub(crate) hangs: mpsc::UnboundedReceiver<()>,
     /// Gets a word whenever a client that was left hanging has gone.
     pub(crate) gone: mpsc::UnboundedReceiver<()>,
+}
+
+/// The other ends of what a host tells.
+#[derive(Clone)]
+struct Watched {
+    hangs: mpsc::UnboundedSender<()>,
+    gone: mpsc::UnboundedSender<()>,
 }
 
 impl Host {
@@ -65,17 +77,19 @@ impl Host {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (tell, gone) = mpsc::unbounded_channel();
+        let (tell_hangs, hangs) = mpsc::unbounded_channel();
+        let (tell_gone, gone) = mpsc::unbounded_channel();
+        let watched = Watched { hangs: tell_hangs, gone: tell_gone };
         let asked = Arc::clone(&requests);
         tokio::spawn(async move {
             let mut played = 0;
             while let Ok((stream, _)) = listener.accept().await {
                 let script = scripts[played.min(scripts.len() - 1)].clone();
                 played += 1;
-                tokio::spawn(play(stream, script, Arc::clone(&asked), tell.clone()));
+                tokio::spawn(play(stream, script, Arc::clone(&asked), watched.clone()));
             }
         });
-        Self { address, requests, gone }
+        Self { address, requests, hangs, gone }
     }
 
     pub(crate) fn asked(&self) -> usize {
@@ -83,11 +97,12 @@ impl Host {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the clock is paused where a host repeats itself")]
 async fn play(
     mut stream: TcpStream,
     script: Vec<Act>,
     asked: Arc<Mutex<Vec<String>>>,
-    gone: mpsc::UnboundedSender<()>,
+    watched: Watched,
 ) {
     let Some(request) = read_request(&mut stream).await else { return };
     asked.lock().unwrap().push(request);
@@ -97,21 +112,21 @@ async fn play(
                 let _ = stream.write_all(&bytes).await;
             }
             Act::Reset => {
-                // What was sent is to arrive first.
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                // What was sent before is there already, and can still be read.
                 stream.set_zero_linger().unwrap();
                 return;
             }
             Act::Repeat(text) => {
                 while stream.write_all(text.as_bytes()).await.is_ok() {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 return;
             }
             Act::Hang => {
+                let _ = watched.hangs.send(());
                 let mut rest = [0; 64];
                 while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
-                let _ = gone.send(());
+                let _ = watched.gone.send(());
                 return;
             }
         }

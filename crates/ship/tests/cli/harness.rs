@@ -193,7 +193,7 @@ impl Ran {
 
 /// A command that goes on. Dropped, it is killed.
 pub(crate) struct Running {
-    child: Child,
+    pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }

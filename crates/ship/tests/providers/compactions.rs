@@ -1,23 +1,24 @@
 //! What a person sees while room is made, and when a compaction cannot be taken back.
 
-use std::time::Duration;
-
-use ship_testkit::llm::{Answer, Format};
+use ship_testkit::llm::{Answer, Format, Gate, Speech};
 use ship_testkit::summary::SUMMARY;
 
-use crate::world::World;
+use crate::world::{World, error_line};
 
-/// Longer than anybody waits without a word.
-const SLOW: Duration = Duration::from_millis(1_500);
+/// A chat of four turns with a model of eight thousand tokens.
+fn world() -> World {
+    let open = Gate::shut();
+    open.open();
+    world_with_summaries_behind(open)
+}
 
-/// A chat of four turns with a model of eight thousand tokens, whose summaries take so long.
-fn world(summary_takes: Duration) -> World {
+/// The same, with summaries that wait for a gate.
+fn world_with_summaries_behind(gate: Gate) -> World {
     let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
     let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);
     world.server.otherwise(Answer::judge(move |exchange| {
         if exchange.body.to_string().contains("You keep the memory of a long chat") {
-            std::thread::sleep(summary_takes);
-            return Answer::text(SUMMARY);
+            return gate.hold(Speech::text(SUMMARY));
         }
         Answer::text("Aye.")
     }));
@@ -29,17 +30,20 @@ fn world(summary_takes: Duration) -> World {
 
 #[test]
 fn a_compaction_that_takes_long_says_what_it_does_and_then_what_came_of_it() {
-    let ran = world(SLOW).ship.run(&["compact"]);
-    let told = "(Making room: 6 older messages become a summary)";
-    // Where a machine has much else to do, `making room` may come before it.
-    assert!(ran.err().lines().any(|line| line == told), "{}", ran.err());
+    let gate = Gate::shut();
+    let world = world_with_summaries_behind(gate.clone());
+    let mut compact = world.ship.start(&["compact"]);
+    // Where a machine has much else to do, `making room` comes before it.
+    while error_line(&mut compact) != "(Making room: 6 older messages become a summary)\n" {}
+    gate.open();
+    let ran = compact.ended();
     assert!(ran.out().starts_with("6 messages became a summary (by summary): "), "{}", ran.out());
     assert!(ran.out().ends_with("\nTake it back with: ship compact --undo\n"), "{}", ran.out());
 }
 
 #[test]
 fn whoever_sends_a_message_that_needs_room_is_told_and_not_warned() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let mut ran = world.send(&"the ship sails at dawn and ".repeat(300));
     for _ in 0..4 {
         if ran.err().contains("Making room") {
@@ -60,7 +64,7 @@ fn whoever_sends_a_message_that_needs_room_is_told_and_not_warned() {
 
 #[test]
 fn a_plan_tells_the_sizes_and_when_it_was_compacted_last() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let plan = world.ship.run(&["compact", "--dry-run"]).text();
     let lines: Vec<&str> = plan.lines().collect();
     assert_eq!(lines[0], "6 messages would become a summary, and 2 would stay.");
@@ -88,7 +92,7 @@ fn a_plan_tells_the_sizes_and_when_it_was_compacted_last() {
 
 #[test]
 fn an_undo_whose_originals_are_gone_ends_with_1_and_says_what_to_do() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let _ = world.ship.run(&["compact"]).text();
     let archive = world.ship.root().join(".ship/chat/terminal%3Amain/messages/archive");
     std::fs::remove_dir_all(archive).expect("the sealed logs can be taken away");
@@ -101,7 +105,7 @@ fn an_undo_whose_originals_are_gone_ends_with_1_and_says_what_to_do() {
 
 #[test]
 fn a_piped_chat_says_on_standard_error_that_room_is_made() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let long = format!("{}\n", "the ship sails at dawn and ".repeat(300));
     let ran = world.ship.piped(&["chat"], long.repeat(5));
     assert_eq!(ran.out(), "Aye.\n".repeat(5));
@@ -110,7 +114,7 @@ fn a_piped_chat_says_on_standard_error_that_room_is_made() {
 
 #[test]
 fn in_a_chat_a_summary_heeds_the_words_behind_compact_and_undo_takes_it_back() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let ran = world.ship.piped(&["chat"], "/compact keep colours\n/compact undo\n");
     assert!(ran.out().starts_with("6 messages became a summary"), "{}", ran.out());
     assert!(ran.out().contains("\n6 messages are back"), "{}", ran.out());
@@ -134,7 +138,7 @@ fn whoever_wants_no_originals_is_told_what_is_purged_and_what_is_not() {
 
 #[test]
 fn a_list_of_requests_has_no_body() {
-    let ran = world(Duration::ZERO).ship.run(&["inspect", "--requests", "--raw"]);
+    let ran = world().ship.run(&["inspect", "--requests", "--raw"]);
     assert_eq!((ran.code(), ran.out().as_str()), (1, ""));
     assert!(ran.err().contains("name it with `--request ID`"), "{}", ran.err());
 }

@@ -1,39 +1,64 @@
 //! Somebody changes the context while another process answers in it.
 
-use std::time::Duration;
+use std::ops::Deref;
 
 use ship_message::json::Json;
-use ship_testkit::llm::{Answer, Format, Piece, Speech, Step};
+use ship_testkit::llm::{Answer, Format, Gate, Piece, Speech};
 
 use crate::harness::{Running, array, message_text, text};
 use crate::world::World;
 
-/// A step that takes its time, so that somebody can do something meanwhile, and wants a tool run.
-fn slow_call() -> Answer {
-    Answer::judge(|exchange| {
-        let speech =
-            Speech::new([Piece::Text("Let me see.".to_owned()), Piece::call("skills_list", "{}")]);
-        let mut steps = vec![Step::Delay(Duration::from_secs(3))];
-        steps.extend(exchange.stream(&exchange.frames(&speech)));
-        Answer::Raw(steps)
-    })
+/// A chat that was about a database, and a provider that holds the answer to the next message back.
+struct HeldAnswer {
+    world: World,
+    gate: Gate,
 }
 
-/// A chat that was about a database, and a provider that takes its time about the next message.
-fn world(others: &str) -> World {
-    let world = World::of(Format::OpenAi, r#""retries": 0"#, others);
-    world.server.then(Answer::text("A plan."));
-    assert_eq!(world.answer("plan the database"), "A plan.");
-    world.server.then(slow_call());
-    world.server.then(Answer::text("Soup."));
-    world
+impl Deref for HeldAnswer {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
 }
 
-/// Asks what is answered slowly, with `ship send`.
-fn asking(world: &World) -> Running {
-    let send = world.ship.start(&["send", "what shall we eat?"]);
-    world.wait_for(2);
-    send
+impl HeldAnswer {
+    fn new(others: &str) -> Self {
+        let world = World::of(Format::OpenAi, r#""retries": 0"#, others);
+        world.server.then(Answer::text("A plan."));
+        assert_eq!(world.answer("plan the database"), "A plan.");
+        let gate = Gate::shut();
+        world.server.then(call_behind(&gate));
+        world.server.then(Answer::text("Soup."));
+        Self { world, gate }
+    }
+
+    /// Asks what is not answered yet, with `ship send`.
+    fn ask(&self) -> Running {
+        let send = self.ship.start(&["send", "what shall we eat?"]);
+        self.wait_for(2);
+        send
+    }
+
+    /// Asks for a new context from another process, which waits for it.
+    fn ask_for_new_context(&self) -> Running {
+        let asked = self.ship.start(&["context", "new", "--title", "Dinner"]);
+        while !self.ship.run(&["history", "--ledger"]).text().contains("/new") {}
+        asked
+    }
+
+    /// Begins a new context from another process, and lets the answer end meanwhile.
+    fn begin_context(&self) -> String {
+        let asked = self.ask_for_new_context();
+        self.gate.open();
+        asked.ended().text()
+    }
+}
+
+/// Words and a call of a tool, behind a gate.
+fn call_behind(gate: &Gate) -> Answer {
+    let words = Piece::Text("Let me see.".to_owned());
+    gate.hold(Speech::new([words, Piece::call("skills_list", "{}")]))
 }
 
 fn active(world: &World) -> Json {
@@ -47,9 +72,9 @@ fn turns(world: &World) -> Vec<String> {
 
 #[test]
 fn a_switch_from_another_process_is_made_between_steps_and_both_are_told() {
-    let world = world("");
-    let send = asking(&world);
-    let told = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    let world = HeldAnswer::new("");
+    let send = world.ask();
+    let told = world.begin_context();
     assert!(told.starts_with("Now in “Dinner”. Left “plan the database”; to return: ship "));
     let ended = send.ended();
     assert_eq!(ended.text(), "Let me see.\nSoup.\n", "the message that waited is answered");
@@ -62,11 +87,11 @@ fn a_switch_from_another_process_is_made_between_steps_and_both_are_told() {
 
 #[test]
 fn a_chat_that_answers_shows_a_switch_from_another_process_once() {
-    let world = world("");
+    let world = HeldAnswer::new("");
     let mut chat = world.ship.start(&["chat"]);
     chat.say("what shall we eat?");
     world.wait_for(2);
-    let told = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    let told = world.begin_context();
     let line = told.replace("ship context load", "/context load");
     let shown = chat.until("Soup.");
     assert_eq!(shown, format!("Let me see.\n[skills_list]\n{line}Soup."));
@@ -75,28 +100,28 @@ fn a_chat_that_answers_shows_a_switch_from_another_process_once() {
 
 #[test]
 fn a_load_from_another_process_stops_the_answer_and_says_so() {
-    let world = world("");
-    let send = asking(&world);
+    let world = HeldAnswer::new("");
+    let send = world.ask();
     // There is nothing to load but what `new` leaves.
-    let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    world.begin_context();
     assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
-    world.server.then(slow_call());
+    world.server.then(call_behind(&Gate::shut()));
     let send = world.ship.start(&["send", "with bread?"]);
     world.wait_for(4);
     let told = world.ship.run(&["context", "load", "database"]).text();
     assert!(told.starts_with("Now in “plan the database”. Left “Dinner”"), "{told}");
     let ended = send.ended();
-    // Whoever goes elsewhere does not wait for the step to end, so nothing of it may have been said.
+    // A load does not wait for the step to end, so nothing of it was said.
     assert!(ended.complaint().contains("ship: stopped"), "{}", ended.complaint());
-    assert!(["", "Let me see.\n"].contains(&ended.out().as_str()), "{}", ended.out());
+    assert_eq!(ended.out(), "");
     assert_eq!(turns(&world)[..2], ["plan the database", "A plan."]);
     assert!(world.ship.said().iter().any(|(_, said)| said == "with bread?"));
 }
 
 #[test]
 fn an_answer_that_a_clear_stopped_is_gone_on_with_in_its_own_context() {
-    let world = world("");
-    let send = asking(&world);
+    let world = HeldAnswer::new("");
+    let send = world.ask();
     let _ = world.ship.run(&["context", "clear"]).text();
     let told = send.ended().complaint();
     let (_, load) = told.split_once("hint: `ship context load ").expect(&told);
@@ -107,21 +132,22 @@ fn an_answer_that_a_clear_stopped_is_gone_on_with_in_its_own_context() {
 
 #[test]
 fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
-    let world = world(r#", "lock": { "waitMs": 300 }"#);
-    let send = asking(&world);
+    let world = HeldAnswer::new(r#", "lock": { "waitMs": 300 }"#);
+    let send = world.ask();
     let queued = world.ship.run(&["checkpoint", "here", "--json"]).json();
     let line = "The chat is at work; this is done at its next step.";
     let expected = format!(r#"{{"operation":"checkpoint","queued":true,"line":"{line}"}}"#);
     assert_eq!(queued.to_string(), expected);
     assert_eq!(world.ship.run(&["context", "new"]).text(), format!("{line}\n"));
+    world.gate.open();
     assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
     assert_eq!(turns(&world), ["what shall we eat?", "Soup."]);
 }
 
 #[test]
 fn a_switch_that_was_asked_for_outlives_whoever_was_to_make_it() {
-    let world = world(r#", "lock": { "waitMs": 300 }"#);
-    let send = asking(&world);
+    let world = HeldAnswer::new(r#", "lock": { "waitMs": 300 }"#);
+    let send = world.ask();
     let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
     send.kill();
     assert_eq!(text(&active(&world), "title"), "plan the database", "nobody has made it yet");
@@ -141,12 +167,10 @@ fn a_switch_that_was_asked_for_outlives_whoever_was_to_make_it() {
 
 #[test]
 fn whoever_asks_for_a_switch_may_be_killed_and_it_is_made_all_the_same() {
-    let world = world("");
-    let send = asking(&world);
-    let asked = world.ship.start(&["context", "new", "--title", "Dinner"]);
-    let is_asked = || world.ship.run(&["history", "--ledger"]).text().contains("/new");
-    while !is_asked() {}
-    asked.kill();
+    let world = HeldAnswer::new("");
+    let send = world.ask();
+    world.ask_for_new_context().kill();
+    world.gate.open();
     assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
     assert_eq!(text(&active(&world), "title"), "Dinner");
 }

@@ -1,11 +1,10 @@
 //! `ship` is killed while it works: every question is answered once, and no tool runs twice.
 
-use std::time::Duration;
-
 use ship_testkit::llm::{Answer, Piece, Speech, faults};
+use ship_testkit::shim::{CHANGES, Fault, counted_calls, shim};
 
 use crate::harness::talk;
-use crate::world::{World, assert_says, both, wait};
+use crate::world::{World, assert_says, both};
 
 #[test]
 fn killed_in_the_middle_of_an_answer_the_question_is_answered_by_the_next_send() {
@@ -95,33 +94,40 @@ fn killed_while_it_goes_on_with_an_answer_that_broke_off_it_goes_on_from_there()
     }
 }
 
-/// Kills `ship` at another moment each time: while the answer comes in, is written, and is told.
+/// Kills `ship` at its last writes, back to the first after the provider was asked.
 #[test]
-fn killed_at_any_moment_around_the_answer_everything_is_told_once() {
+fn killed_at_any_write_behind_the_first_request_everything_is_told_once() {
+    let Some(shim) = shim() else { return };
     both(|format| {
         let world = World::new(format);
-        let mut questions = 0;
-        let mut killed_before_the_end = 0;
-        for delay in [0, 1, 2, 3, 4, 6, 8, 12] {
-            let call = format!(r#"{{"text":"Hello {delay}"}}"#);
-            world.server.otherwise(Answer::text("Answered."));
+        world.server.otherwise(Answer::text("Answered."));
+        assert_eq!(world.answer("Are you there?"), "Answered.");
+        let send = |fault: Fault<'_>| {
+            let call = format!(r#"{{"text":"Hello {}"}}"#, fault.at);
             world.server.then(Speech::new([Piece::call("chat_send", call)]));
+            let mut command = world.ship.command(&["send", "Tell them."]);
+            fault.put_into(&mut command, shim).output().unwrap()
+        };
+        let counted = send(Fault { only: CHANGES, ..Fault::default() });
+        let writes = counted_calls(&String::from_utf8_lossy(&counted.stderr)).unwrap();
+        let (mut questions, mut lost_calls) = (2, 0);
+        for at in (1..=writes).rev().step_by(2) {
             let asked = world.asked();
-            let send = world.ship.start(&["send", "Tell them."]);
-            wait(world.server.wait_until_over(asked + 1));
-            std::thread::sleep(Duration::from_millis(delay));
-            send.kill();
-            questions += 1;
-            killed_before_the_end += usize::from(world.told().len() < questions);
+            let killed = send(Fault { what: "kill-after", at, only: CHANGES, ..Fault::default() });
+            assert_eq!(killed.status.code(), None, "it is killed at write {at} of {writes}");
+            if world.asked() == asked {
+                break;
+            }
             assert_eq!(world.answer("And now?"), "Answered.");
-            questions += 1;
+            questions += 2;
             assert_eq!(world.told().len(), questions, "one answer for each question");
             let sent = world.sent_by_tool();
             // An answer that was not on disk yet is asked for again, and the next one calls nothing.
-            let told = sent.iter().filter(|text| **text == format!("Hello {delay}")).count();
+            let told = sent.iter().filter(|text| **text == format!("Hello {at}")).count();
             assert!(told <= 1, "{sent:?}");
+            lost_calls += 1 - told;
             world.assert_sound();
         }
-        assert!(killed_before_the_end > 0, "no kill came in time");
+        assert!(lost_calls > 0 && world.sent_by_tool().len() > 1, "kills came before and after");
     });
 }

@@ -1,11 +1,12 @@
 //! A provider that fails as it is told, a project that asks it, and the real `ship` between them.
 
+use std::io::Read as _;
 use std::sync::Mutex;
 
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, Auth, Exchange, Format, LlmServer, Received, Rules};
 
-use crate::harness::{Ran, TestShip, array, text};
+use crate::harness::{Ran, Running, TestShip, array, text};
 
 /// The key of every project here. Providers quote it in their errors, and nobody may ever read it.
 pub(crate) const KEY: &str = "sk-planted-7Kq2Zr9xW4vT";
@@ -233,6 +234,19 @@ fn settled(answer: &Answer, exchange: &Exchange<'_>) -> Answer {
 pub(crate) fn wait<T>(what: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(what)
+}
+
+/// Reads a line that a process writes to its standard error.
+#[track_caller]
+pub(crate) fn error_line(process: &mut Running) -> String {
+    let mut line = Vec::new();
+    let stderr = process.child.stderr.as_mut().unwrap();
+    while !line.ends_with(b"\n") {
+        let mut byte = [0];
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended");
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
 }
 
 /// No part of the key that could be told from chance is in a text.

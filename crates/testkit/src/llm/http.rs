@@ -4,7 +4,6 @@
 //! happen here.
 
 use std::io;
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -15,8 +14,6 @@ use super::script::Step;
 const HEAD_MAX: usize = 64 << 10;
 /// Twice of what any provider takes, so that a body that is too large can be refused in words.
 const BODY_MAX: usize = 64 << 20;
-/// Bytes that are still on their way are lost in a reset, and those before it are meant to arrive.
-const BEFORE_RESET: Duration = Duration::from_millis(20);
 
 /// A request as it came.
 #[derive(Debug)]
@@ -146,7 +143,7 @@ pub(super) async fn play(mut stream: TcpStream, steps: Vec<Step>) -> bool {
         match (done, step) {
             (Err(_), _) => return true,
             (Ok(()), Step::Reset | Step::Close) => return false,
-            (Ok(()), Step::Bytes(_) | Step::Delay(_) | Step::Hang) => {}
+            (Ok(()), Step::Bytes(_) | Step::Wait(_) | Step::Hang) => {}
         }
     }
     // Whether the client has gone by now is its own affair: everything was sent.
@@ -157,14 +154,12 @@ pub(super) async fn play(mut stream: TcpStream, steps: Vec<Step>) -> bool {
 async fn act(writer: &mut WriteHalf<'_>, step: &Step) -> io::Result<()> {
     match step {
         Step::Bytes(bytes) => writer.write_all(bytes).await,
-        Step::Delay(time) => {
-            tokio::time::sleep(*time).await;
+        Step::Wait(gate) => {
+            gate.passed().await;
             Ok(())
         }
-        Step::Reset => {
-            tokio::time::sleep(BEFORE_RESET).await;
-            writer.as_ref().set_zero_linger()
-        }
+        // On one machine, bytes that were sent before are there already, and can still be read after the reset.
+        Step::Reset => writer.as_ref().set_zero_linger(),
         Step::Close => writer.shutdown().await,
         Step::Hang => std::future::pending().await,
     }

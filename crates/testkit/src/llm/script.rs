@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 use super::{Exchange, Refusal};
 use crate::summary::summary_within;
@@ -230,13 +231,51 @@ impl From<Refusal> for Status {
     }
 }
 
+/// A gate that holds answers back until a test opens it. Clones are the same gate.
+#[derive(Clone, Debug)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    /// Makes a gate that is shut.
+    pub fn shut() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    /// Opens the gate for good.
+    pub fn open(&self) {
+        self.0.close();
+    }
+
+    /// Makes an answer that begins when the gate is open. Only an answer that is streamed can wait.
+    pub fn hold(&self, speech: Speech) -> Answer {
+        let gate = self.clone();
+        Answer::judge(move |exchange| {
+            let stream = exchange.stream(&exchange.frames(&speech));
+            Answer::Raw([vec![Step::Wait(gate.clone())], stream].concat())
+        })
+    }
+
+    pub(super) async fn passed(&self) {
+        // It has no permits, so that waiting ends with the error that it is closed.
+        let _ = self.0.acquire().await;
+    }
+}
+
+impl PartialEq for Gate {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Gate {}
+
 /// Something that happens on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// These bytes are sent, in one write.
     Bytes(Vec<u8>),
-    /// Nothing happens for a while.
-    Delay(Duration),
+    /// Nothing happens until the gate is open.
+    Wait(Gate),
     /// The connection is reset.
     Reset,
     /// The connection is closed in an orderly way. This also happens when no step is left.

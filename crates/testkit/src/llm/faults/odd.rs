@@ -1,7 +1,5 @@
 //! Streams that are right, and yet catch out parsers.
 
-use std::time::Duration;
-
 use super::super::exchange::{EVENT_STREAM, chunk, last_chunk};
 use super::super::sse::{Frame, Kind};
 use super::super::{Answer, Exchange, Format, Speech, Step};
@@ -85,16 +83,12 @@ pub fn many_pings() -> Answer {
     })
 }
 
-/// Every byte in a chunk of its own, with a pause inside of each character that has several.
+/// Every byte in a chunk of its own. A client gets one chunk at a time, however many it has read at once.
 pub fn split_utf8() -> Answer {
     steps(|exchange| {
         let mut steps = vec![Step::Bytes(exchange.stream_head(EVENT_STREAM))];
         for byte in exchange.events(&Speech::text(ODD_WORDS)).concat() {
             steps.push(chunk([byte]));
-            if byte >= 0xc0 {
-                // Long enough that the halves are read apart.
-                steps.push(Step::Delay(Duration::from_millis(3)));
-            }
         }
         steps.push(last_chunk());
         steps
