@@ -45,6 +45,7 @@ struct Cost {
 }
 
 /// Runs a command to its end. Its most memory is what the system last told before it ended.
+#[expect(clippy::disallowed_methods, reason = "the memory of a process is read while it runs")]
 fn cost(ship: &Ship, root: &Path, arguments: &[&str]) -> io::Result<Cost> {
     let mut most_kb = 0;
     let ms = spent(|| {

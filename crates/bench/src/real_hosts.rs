@@ -84,6 +84,7 @@ impl Host {
     }
 
     /// Starts a host, and waits until it listens.
+    #[expect(clippy::disallowed_methods, reason = "the log of a host is read until it says so")]
     fn start(
         mut command: Command,
         log: PathBuf,

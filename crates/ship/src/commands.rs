@@ -15,6 +15,7 @@ pub(crate) mod interrupt;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod message_exchange;
+mod polling;
 pub(crate) mod repair;
 pub(crate) mod send;
 pub(crate) mod verify;

@@ -28,6 +28,7 @@ impl LockedChat {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a sign of life comes from time to time")]
     async fn show_life(&self) -> Infallible {
         let interval = interval(self.engine.rules.tool_deadline);
         loop {

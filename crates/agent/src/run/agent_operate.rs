@@ -4,20 +4,17 @@
 //! between steps, and writes the outcome to the ledger.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
 
 use super::lane_loop::LaneLoop;
+use super::polling::until_next_read;
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::contexts::announce_outcome;
 use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
 use crate::inbox::{COMMAND, outcome_of};
-
-/// The interval at which the ledger is searched for the outcome of an operation.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The refusal of a switch where a chat has only one context.
 const ONE_CONTEXT: &str =
@@ -84,7 +81,7 @@ impl Agent {
             if tokio::time::Instant::now() >= patience {
                 return Ok(OperationOutcome::Queued);
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            until_next_read().await;
         }
     }
 }

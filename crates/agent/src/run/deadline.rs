@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::engine::ActiveRun;
 
 /// The interval between two looks at the clock while a process works.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest interval that a busy machine explains. In a longer one, the process did not run.
 const INTERVAL_MAX: Duration = Duration::from_secs(10);
@@ -59,6 +59,7 @@ impl WorkingTime {
         self.wait_until(self.worked().saturating_add(duration)).await;
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a deadline waits")]
     async fn wait_until(&self, end: Duration) {
         // After a time in which the process was stopped, the sleep ends too early.
         while let Some(left) = end.checked_sub(self.worked()).filter(|left| !left.is_zero()) {
@@ -67,9 +68,10 @@ impl WorkingTime {
     }
 
     /// Looks at the clock again and again, beside the work.
+    #[expect(clippy::disallowed_methods, reason = "the clock is looked at from time to time")]
     pub(super) async fn keep_watching(&self) -> Infallible {
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(CLOCK_INTERVAL).await;
             self.worked();
         }
     }
@@ -97,7 +99,7 @@ impl IntervalSum {
         let interval = now.saturating_duration_since(self.last);
         self.last = now;
         // Until it was stopped, the process may have worked for one interval.
-        self.worked += if interval > INTERVAL_MAX { LOOK_EVERY } else { interval };
+        self.worked += if interval > INTERVAL_MAX { CLOCK_INTERVAL } else { interval };
         self.worked
     }
 }

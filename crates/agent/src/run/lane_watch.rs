@@ -44,6 +44,7 @@ impl<'a> LaneWatch<'a> {
     }
 
     /// Waits for a run. A run that sends events has begun, so listeners need no information from here.
+    #[expect(clippy::disallowed_methods, reason = "a long wait is reported after a while")]
     pub(super) async fn wait<T>(&mut self, running: impl Future<Output = T>) -> T {
         let mut running = std::pin::pin!(running);
         loop {

@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use futures_core::Stream;
 use ship_context::Journal;
@@ -11,6 +10,7 @@ use ship_store::ChatKey;
 use tokio::task::JoinHandle;
 
 use super::lane_watch::LaneWatch;
+use super::polling::until_next_read;
 use super::reply::find_reply;
 use crate::engine::Agent;
 use crate::error::RunError;
@@ -18,9 +18,6 @@ use crate::events::{LaneWaiting, Listener, RunEvent};
 use crate::inbound::{AcceptedMessage, Inbound};
 use crate::reply::{Outcome, Reply};
 use crate::stop::Stop;
-
-/// The interval at which a chat is checked while another process runs it.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
 
 impl Agent {
     /// Sends a message to a chat and waits for the reply.
@@ -133,7 +130,7 @@ impl Agent {
             }
             tokio::select! {
                 () = stop.until_stopped() => return Ok(Reply::without_answer(None)),
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = until_next_read() => {}
             }
         }
     }

@@ -7,7 +7,6 @@
 //! what is left to do.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ship_context::Journal;
 use ship_context::contexts::message_left_behind;
@@ -17,6 +16,7 @@ use ship_store::carry::SettledRun;
 use ship_store::{ContextBody, ContextLine, LedgerLine, Synced, View};
 
 use super::finish;
+use super::polling::until_next_read_beside_work;
 use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
@@ -28,9 +28,6 @@ use crate::error::RunError;
 use crate::events::{RunEvent, context_notice};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
-
-/// The interval at which the ledger is read while a model answers or a tool runs.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// Reads the operation of a call from the journal. The output of the call names the context that it promised.
 fn operation_of(call: &ToolPart) -> ContextOperation {
@@ -149,7 +146,7 @@ pub(crate) async fn ends_run(
 /// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
 pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        until_next_read_beside_work().await;
         // After a read error, the ledger is read again, here or at the end of the step.
         if let Ok(NextInput { operation: Some((_, operation)), .. }) =
             NextInput::read_during(work).await

@@ -9,6 +9,7 @@ use ship_message::json::{Json, Object};
 use ship_testkit::sim::SimDisk;
 
 /// A tool that counts its effects, and how many changes the disk had seen at each.
+#[expect(clippy::disallowed_methods, reason = "the clock is paused where a call waits")]
 pub(crate) fn counting(
     name: &str,
     count: Arc<AtomicUsize>,

@@ -20,6 +20,7 @@ fn endless_answer() -> Setup {
 }
 
 /// Moves the clock of a setup with the time of the runtime.
+#[expect(clippy::disallowed_methods, reason = "the clock is paused")]
 async fn keep_clock(setup: &Setup) {
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;

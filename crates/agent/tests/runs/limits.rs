@@ -77,6 +77,7 @@ async fn a_tool_that_hangs_is_ended_at_the_deadline_of_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "the clock is paused")]
 async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
     let seconds = Duration::from_secs;
     // A call that hangs takes two minutes of the clock that runs are timed by.

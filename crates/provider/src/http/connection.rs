@@ -252,6 +252,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    #[expect(clippy::disallowed_methods, reason = "the clock is paused")]
     async fn a_wait_does_not_count_the_time_in_which_the_process_was_stopped() {
         let limit = Duration::from_secs(60);
         let answer = async {

@@ -56,6 +56,7 @@ impl Pace for SystemPace {
         getrandom::u64().expect("the system gives random numbers")
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the one place where a retry waits")]
     fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(duration))
     }

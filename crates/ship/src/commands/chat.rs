@@ -8,7 +8,6 @@ mod slash;
 
 use std::pin::pin;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
@@ -17,6 +16,7 @@ use super::context_news::ContextNews;
 use super::frozen_holder::{FrozenHolder, command_failure};
 use super::interrupt::{Interrupt, unless_interrupted};
 use super::message_exchange::{AcceptResult, MessageExchange};
+use super::polling::until_next_read;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -49,9 +49,6 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         };
     }
 }
-
-/// The interval at which changes of other processes to the contexts are checked.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// The next action of the chat.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,7 +134,7 @@ impl ChatScreen<'_> {
         loop {
             tokio::select! {
                 typed = &mut line => return typed,
-                () = tokio::time::sleep(LOOK_EVERY), if looks => match self.news.read().await {
+                () = until_next_read(), if looks => match self.news.read().await {
                     Ok(news) => {
                         for notice in &news {
                             printer.line(&context::dim_line(&notice.line))?;

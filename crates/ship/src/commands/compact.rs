@@ -74,6 +74,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
 }
 
 /// Waits for a compaction. A long one reports its progress on standard error.
+#[expect(clippy::disallowed_methods, reason = "a long wait is reported after a while")]
 async fn run_with_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
     let mut running = pin!(running);
     let mut untold = pin!(tokio::time::sleep(UNTOLD));

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -12,6 +11,7 @@ use ship_project::LogReader;
 use ship_store::{Metadata, Timestamp};
 
 use super::message_exchange::active_messages;
+use super::polling::until_next_read;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -21,8 +21,6 @@ use crate::table;
 /// Below `NARROW` columns a line has only the most important fields; from `WIDE` on it has whole dates.
 const NARROW: usize = 60;
 const WIDE: usize = 100;
-
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) async fn run(
     session: &Session,
@@ -57,7 +55,7 @@ pub(crate) async fn run(
             _ => return Ok(ExitCode::SUCCESS),
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = until_next_read() => {}
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
         }
     }

@@ -62,6 +62,10 @@ impl RightFile {
     }
 
     /// Takes the right, and waits up to `lock.waitMs` for other holders.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a lock with a time limit can only be tried again"
+    )]
     pub(crate) fn take(self: &Arc<Self>, purpose: &str) -> Result<HeldRight, StorageError> {
         let wait = Duration::from_millis(self.env.options.lock_wait_ms);
         let deadline = Instant::now() + wait;

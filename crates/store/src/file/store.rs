@@ -192,6 +192,7 @@ where
 
 /// Takes the lane, waiting up to `lock.waitMs`. No thread is blocked meanwhile: a run may hold a lane for long,
 /// and the other work of the process needs the threads.
+#[expect(clippy::disallowed_methods, reason = "a lock with a time limit can only be tried again")]
 async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut pause = Duration::from_millis(1);

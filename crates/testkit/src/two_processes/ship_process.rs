@@ -11,8 +11,6 @@ use super::fault_case::BrokenPromise;
 
 /// No command takes this long, however busy the machine is.
 const BOUND: Duration = Duration::from_secs(60);
-/// How often a process is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A process that was started. Dropped, it is killed.
 pub(super) struct ShipProcess {
@@ -76,6 +74,7 @@ impl ShipProcess {
     }
 
     /// Waits until it has ended or stopped, or until `is_there`.
+    #[expect(clippy::disallowed_methods, reason = "no event tells all three, and also the bound")]
     pub(super) fn wait(
         &mut self,
         is_there: impl Fn(&Self) -> bool,
@@ -100,7 +99,7 @@ impl ShipProcess {
                     self.words
                 )));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
