@@ -69,7 +69,7 @@ use state::ConversationState;
 pub use entry::{ContextEntry, EntryError, EntryRole, EventEntry, MessageEntry};
 pub use error::{CompactError, CreateError, ForkError, LoadConversationError, WriteError};
 pub use file::Repair;
-pub use message::{NewConversationMessage, SkillActivation};
+pub use message::{NewConversationMessage, NewViewMessage, SkillActivation, SkillChange};
 
 /// A conversation in memory or in a file. See the [module docs](self).
 pub struct Conversation {
@@ -188,6 +188,25 @@ impl Conversation {
             return Err(WriteError::IdTaken { id: id.to_owned() });
         }
         let entries = view::new_entries(&self.state, messages, self.clock.now());
+        self.commit_new(entries)
+    }
+
+    /// Appends messages of a view whose calls may have changed skills, all in one batch, and returns the ids of the
+    /// entries. Each change is an event before the result of its call. Prompts follow their message as user messages
+    /// with `is_meta`, so a message has to end with the step that has the call.
+    ///
+    /// # Errors
+    /// Fails like [`append_view`](Self::append_view).
+    pub fn append_with_skills(
+        &mut self,
+        messages: &[NewViewMessage],
+    ) -> Result<Vec<String>, WriteError> {
+        let entries = view::entries_with_skills(&self.state, messages, self.clock.now());
+        self.commit_new(entries)
+    }
+
+    /// Writes entries whose ids must be free, and returns the ids.
+    fn commit_new(&mut self, entries: Vec<ContextEntry>) -> Result<Vec<String>, WriteError> {
         // The record in a message may name further lines, and their ids must be free too.
         if let Some(entry) = entries.iter().find(|entry| self.state.contains(entry.id())) {
             return Err(WriteError::IdTaken { id: entry.id().to_owned() });
@@ -334,6 +353,12 @@ impl Conversation {
     /// Returns the active skills in the order of their activation.
     pub fn active_skills(&self) -> impl Iterator<Item = &str> {
         self.state.skills().iter().map(String::as_str)
+    }
+
+    /// Returns the skill of which a message is the prompt: the first message with `is_meta` after an activation, with
+    /// only results of tools between them.
+    pub fn skill_of_prompt(&self, id: &str) -> Option<&str> {
+        self.state.skill_of_prompt(id)
     }
 
     /// Returns the names of the checkpoints, oldest first.

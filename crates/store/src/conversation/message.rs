@@ -1,6 +1,7 @@
 //! A new message, before it has an id and a time.
 
-use ship_message::json::Json;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
 
 use super::{EntryRole, MessageEntry};
 
@@ -102,4 +103,32 @@ pub struct SkillActivation {
     pub answer: Option<NewConversationMessage>,
     /// The instructions of the skill for the model.
     pub prompt: String,
+}
+
+/// A message of a view to append, with what its lines hold besides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewViewMessage {
+    /// The message. With an empty id it gets the next one.
+    pub message: UiMessage,
+    /// The skills that its calls activated or deactivated.
+    pub skill_changes: Vec<SkillChange>,
+    /// Further fields of its first line.
+    pub other: Object,
+}
+
+impl From<UiMessage> for NewViewMessage {
+    fn from(message: UiMessage) -> Self {
+        Self { message, skill_changes: Vec::new(), other: Object::new() }
+    }
+}
+
+/// A skill that a call in a message activated or deactivated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillChange {
+    /// The name of the skill.
+    pub skill: String,
+    /// The id of the call.
+    pub call_id: String,
+    /// The instructions of the skill for the model; none if the call deactivated it.
+    pub prompt: Option<String>,
 }

@@ -8,7 +8,7 @@
 //! messages it covers, because the messages kept after them are newer. And a tool's result stands next to its call,
 //! even if other lines came in between, because providers refuse any other order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use ship_message::json::Json;
 
@@ -24,6 +24,10 @@ pub(super) struct ConversationState {
     order: Vec<usize>,
     ids: EntryIds,
     skills: Vec<String>,
+    /// The activated skills whose prompt is still to come.
+    unprompted: VecDeque<String>,
+    /// The skill of each prompt, by the id of the message.
+    prompts: HashMap<String, String>,
     checkpoints: Vec<EntryCheckpoint>,
     /// The slot of the message with the call, for each call without a result.
     open_calls: HashMap<String, usize>,
@@ -61,7 +65,8 @@ impl ConversationState {
         let text = |key| event.data.str(key).map(str::to_owned);
         match event.event.as_str() {
             "skill_activated" => {
-                self.skills.extend(text("skill").filter(|skill| !self.skills.contains(skill)))
+                self.unprompted.extend(text("skill"));
+                self.skills.extend(text("skill").filter(|skill| !self.skills.contains(skill)));
             }
             "skill_deactivated" => {
                 self.skills.retain(|skill| Some(skill.as_str()) != event.data.str("skill"));
@@ -78,6 +83,7 @@ impl ConversationState {
         let slot = self.slots.len();
         self.places.insert(entry.id().to_owned(), slot);
         if let ContextEntry::Message(message) = &entry {
+            self.note_prompt(message);
             let place = self.place_of(message);
             self.order.insert(place, slot);
             // A call that is not shown is no place to put a result beside.
@@ -86,6 +92,23 @@ impl ConversationState {
             }
         }
         self.slots.push(Slot::from_entry(entry));
+    }
+
+    /// Notes the prompt of a skill: the first meta message after the activation, with only results between them.
+    fn note_prompt(&mut self, message: &MessageEntry) {
+        match message.role {
+            EntryRole::User if message.is_meta => {
+                let prompt = self.unprompted.pop_front().map(|skill| (message.id.clone(), skill));
+                self.prompts.extend(prompt);
+            }
+            EntryRole::User | EntryRole::Assistant => self.unprompted.clear(),
+            EntryRole::Tool | EntryRole::System | EntryRole::Developer => {}
+        }
+    }
+
+    /// Returns the skill of which a message is the prompt.
+    pub(super) fn skill_of_prompt(&self, id: &str) -> Option<&str> {
+        self.prompts.get(id).map(String::as_str)
     }
 
     fn replace(&mut self, slot: usize, entry: ContextEntry) {

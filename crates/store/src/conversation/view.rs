@@ -48,10 +48,14 @@ mod tests;
 use std::collections::HashSet;
 
 use ship_message::UiMessage;
+use ship_message::json::Object;
 
 use super::ids::EntryIds;
 use super::state::ConversationState;
-use super::{ContextEntry, EntryRole, MessageEntry};
+use super::{
+    ContextEntry, EntryRole, EventEntry, MessageEntry, NewConversationMessage, NewViewMessage,
+    SkillChange,
+};
 use crate::Timestamp;
 use group::EntryGroup;
 use plain_entries::Opening;
@@ -85,13 +89,7 @@ pub(super) fn new_entries(
     messages: &[UiMessage],
     now: Timestamp,
 ) -> Vec<ContextEntry> {
-    let mut new = NewEntries {
-        now: now.to_string(),
-        ids: state.ids(),
-        taken: HashSet::new(),
-        takes_step: state.ends_with_result(),
-        entries: Vec::new(),
-    };
+    let mut new = NewEntries::new(state, now);
     // Events alone make a message only if the view has no other.
     let is_alone = messages.len() == 1;
     let is_message = |entries: &Vec<ContextEntry>| is_alone || has_message(entries);
@@ -103,6 +101,20 @@ pub(super) fn new_entries(
     recorded.iter().flatten().flatten().for_each(|entry| new.ids.observe(entry.id()));
     for (message, recorded) in messages.iter().zip(recorded) {
         new.push(message, recorded);
+    }
+    new.entries
+}
+
+/// Returns the entries for messages with skills that their calls changed.
+pub(super) fn entries_with_skills(
+    state: &ConversationState,
+    messages: &[NewViewMessage],
+    now: Timestamp,
+) -> Vec<ContextEntry> {
+    let mut new = NewEntries::new(state, now);
+    messages.iter().filter_map(|new| new.message.id()).for_each(|id| new.ids.observe(id));
+    for message in messages {
+        new.push_with_skills(message);
     }
     new.entries
 }
@@ -122,6 +134,57 @@ struct NewEntries {
 }
 
 impl NewEntries {
+    fn new(state: &ConversationState, now: Timestamp) -> Self {
+        Self {
+            now: now.to_string(),
+            ids: state.ids(),
+            taken: HashSet::new(),
+            takes_step: state.ends_with_result(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds a message, the event of each changed skill before the result of its call, and the prompts behind.
+    fn push_with_skills(&mut self, new: &NewViewMessage) {
+        let first = self.entries.len();
+        let mut message = new.message.clone();
+        if message.id().is_none_or(str::is_empty) {
+            message.set_id(self.ids.next_message());
+        }
+        self.push(&message, None);
+        if let Some(ContextEntry::Message(line)) = self.entries.get_mut(first) {
+            line.other = new.other.clone();
+        }
+        for change in &new.skill_changes {
+            let answers = |entry: &ContextEntry| {
+                let line = entry.as_message();
+                line.is_some_and(|line| line.tool_call_id.as_ref() == Some(&change.call_id))
+            };
+            let result = self.entries[first..].iter().position(answers);
+            let at = result.map_or(self.entries.len(), |at| first + at);
+            let event = self.event_of(change);
+            self.entries.insert(at, event.into());
+        }
+        for prompt in new.skill_changes.iter().filter_map(|change| change.prompt.clone()) {
+            let prompt = NewConversationMessage::user(prompt).meta();
+            let line = prompt.into_entry(self.ids.next_message(), self.now.clone());
+            self.entries.push(line.into());
+            self.takes_step = false;
+        }
+    }
+
+    fn event_of(&mut self, change: &SkillChange) -> EventEntry {
+        let is_active = change.prompt.is_some();
+        EventEntry {
+            id: self.ids.next_event(),
+            ts: self.now.clone(),
+            event: if is_active { "skill_activated" } else { "skill_deactivated" }.to_owned(),
+            data: Object::from([("skill", change.skill.as_str())]),
+            ref_msg_id: None,
+            other: Object::new(),
+        }
+    }
+
     /// Adds a message, from its record if the record is usable here.
     fn push(&mut self, message: &UiMessage, recorded: Option<Vec<ContextEntry>>) {
         let entries = match recorded.filter(|entries| self.is_of_use(entries)) {

@@ -5,16 +5,18 @@ use std::path::Path;
 use ship_message::UiMessage;
 use ship_store::conversation::{Conversation, LoadConversationError, NewConversationMessage};
 
+use super::skills::loading_run;
 use super::{Ticking, call, folder, load, names, pptx, seen, talk};
 
 /// Something that is appended in one batch.
 type Write = fn(&mut Conversation);
 
-const WRITES: [Write; 4] = [
+const WRITES: [Write; 5] = [
     |chat| assert!(chat.append(NewConversationMessage::user("Thanks, 你好.")).is_ok()),
     |chat| assert!(chat.activate_skill(pptx("c2")).is_ok()),
     |chat| assert!(chat.mark_compacted("m002", "m005", "a says A.").is_ok()),
     |chat| assert!(chat.append_view(&[run()]).is_ok()),
+    |chat| assert!(chat.append_with_skills(&loading_run()).is_ok()),
 ];
 
 /// A run of two steps, which is three lines.

@@ -9,6 +9,7 @@ mod crash;
 mod file;
 mod methods;
 mod note;
+mod skills;
 mod synced;
 
 use std::path::{Path, PathBuf};
