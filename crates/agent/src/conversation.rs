@@ -32,6 +32,8 @@ use crate::stop::Stop;
 /// disk when [`ConversationHandle::send`] returns. Loading a file restores messages and active skills. Only one agent
 /// at a time uses a file. A message is answered in its conversation, even if the agent moves to another meanwhile.
 ///
+/// The file begins with the agent's system prompt, for other programs.
+///
 /// A conversation has no journal. If an agent is killed while it answers, the question stays without an answer, and
 /// the next message is answered together with it. The effects of tools until then are not in the file.
 impl Agent {
@@ -214,7 +216,8 @@ impl ConversationHandle<'_> {
         self.agent.listen(&conversation_chat())
     }
 
-    /// Returns the messages of the conversation that a model is shown, each with its time in `metadata.ts`.
+    /// Returns the messages of the conversation that a model is shown besides the system prompt, each with its time in
+    /// `metadata.ts`.
     ///
     /// # Errors
     /// Fails if the agent has no conversation, because it could not load its own file again.

@@ -4,7 +4,8 @@
 //! disk before any other part knows of it. So nothing can be in memory that is not in the file.
 //!
 //! A line has an id, a time, a role and content, in the form that other programs read. The engine's other knowledge
-//! of a message (the request, the run, the chat) is valid only in this process and is not written.
+//! of a message (the request, the run, the chat) is valid only in this process and is not written. Nor does the
+//! engine read the agent's own system line, because its text comes with every request anyway.
 
 use std::io;
 use std::path::PathBuf;
@@ -125,7 +126,15 @@ impl ConversationContext {
             }
             read
         };
-        self.conversation.view().iter().map(marked).collect()
+        self.shown().iter().map(marked).collect()
+    }
+
+    /// Returns the messages with the record of their lines, without the agent's own system line.
+    fn shown(&self) -> Vec<UiMessage> {
+        let system = self.conversation.agent_system_id();
+        let mut messages = self.conversation.view();
+        messages.retain(|message| message.id().is_none() || message.id() != system);
+        messages
     }
 
     /// Returns the path of the file, or `memory`.
@@ -219,7 +228,7 @@ impl ConversationContext {
         stays: impl Fn(Seq) -> bool,
         summary: &str,
     ) -> Result<Position, CompactError> {
-        let view = self.conversation.view();
+        let view = self.shown();
         let goes: Vec<&UiMessage> = (1..)
             .zip(&view)
             .filter(|(seq, message)| message.role() != Role::System && !stays(Seq::new(*seq)))
@@ -231,7 +240,7 @@ impl ConversationContext {
         // The next id is promised to the answer that is being written.
         let id = self.conversation.next_ids().nth(1).unwrap_or_default();
         self.conversation.mark_compacted_as(id, &from, &to, summary)?;
-        self.lines = self.conversation.view().len() as u64;
+        self.lines = self.shown().len() as u64;
         self.generation = self.generation.next();
         Ok(self.position())
     }

@@ -10,6 +10,8 @@ use ship_store::conversation::{LoadConversationError, WriteError};
 
 use crate::harness::ConversationAgent;
 
+mod system_line;
+
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
@@ -41,12 +43,12 @@ async fn what_is_said_and_answered_becomes_the_lines_of_a_new_file() {
     test.setup.clock.advance(1000);
     test.say("你好").await;
     assert_eq!(
-        lines(&path),
+        lines(&path)[1..],
         [
-            r#"{"id":"m001","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"hello"}"#.to_owned(),
-            format!(r#"{{"id":"m002","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"assistant","content":"{WHO} You said: hello"}}"#),
-            r#"{"id":"m003","ts":"2026-02-05T10:15:01.000Z","type":"msg","role":"user","content":"你好"}"#.to_owned(),
-            format!(r#"{{"id":"m004","ts":"2026-02-05T10:15:01.000Z","type":"msg","role":"assistant","content":"{WHO} You said: 你好"}}"#),
+            r#"{"id":"m002","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"hello"}"#.to_owned(),
+            format!(r#"{{"id":"m003","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"assistant","content":"{WHO} You said: hello"}}"#),
+            r#"{"id":"m004","ts":"2026-02-05T10:15:01.000Z","type":"msg","role":"user","content":"你好"}"#.to_owned(),
+            format!(r#"{{"id":"m005","ts":"2026-02-05T10:15:01.000Z","type":"msg","role":"assistant","content":"{WHO} You said: 你好"}}"#),
         ]
     );
 }
@@ -65,22 +67,22 @@ async fn a_call_and_its_result_become_lines_and_come_back_as_one_message() {
     let first = call("offline_1_0", r#"{\"at\":1}"#);
     let second = call("offline_3_1", r#"{\"do\":\"fail\"}"#);
     assert_eq!(
-        lines(&path)[1..],
+        lines(&path)[2..],
         [
             format!(
-                r#"{{"id":"m002",{ts},"role":"assistant","content":null,"tool_calls":{first}}}"#
+                r#"{{"id":"m003",{ts},"role":"assistant","content":null,"tool_calls":{first}}}"#
             ),
             format!(
-                r#"{{"id":"m003",{ts},"role":"tool","tool_call_id":"offline_1_0","tool_name":"look","content":"done"}}"#
+                r#"{{"id":"m004",{ts},"role":"tool","tool_call_id":"offline_1_0","tool_name":"look","content":"done"}}"#
             ),
             format!(
-                r#"{{"id":"m004",{ts},"role":"assistant","content":null,"tool_calls":{second}}}"#
+                r#"{{"id":"m005",{ts},"role":"assistant","content":null,"tool_calls":{second}}}"#
             ),
             format!(
-                r#"{{"id":"m005",{ts},"role":"tool","tool_call_id":"offline_3_1","tool_name":"look","content":"no such thing","is_error":true}}"#
+                r#"{{"id":"m006",{ts},"role":"tool","tool_call_id":"offline_3_1","tool_name":"look","content":"no such thing","is_error":true}}"#
             ),
             format!(
-                r#"{{"id":"m006",{ts},"role":"assistant","content":"{WHO} The tools answered:\n- look: done\n- look: no such thing"}}"#
+                r#"{{"id":"m007",{ts},"role":"assistant","content":"{WHO} The tools answered:\n- look: done\n- look: no such thing"}}"#
             ),
         ]
     );
@@ -103,8 +105,8 @@ async fn a_loaded_conversation_goes_on_with_its_ids_and_says_the_same_to_the_mod
     let stayed = test.last_request();
 
     let test = test.loaded(&path).await;
-    assert_eq!(test.say("three").await.answer().unwrap().id(), Some("m006"));
-    assert_eq!(test.ids().await, ["m001", "m002", "m003", "m004", "m005", "m006"]);
+    assert_eq!(test.say("three").await.answer().unwrap().id(), Some("m007"));
+    assert_eq!(test.ids().await, ["m002", "m003", "m004", "m005", "m006", "m007"]);
     // Every request begins with the bytes of the one before, so that a provider need not read them again.
     let messages = |request: &str| request.split_once(r#""messages":["#).unwrap().1.to_owned();
     let stayed = messages(&stayed);
@@ -145,6 +147,7 @@ async fn the_lines_of_another_program_are_gone_on_with() {
         assert!(request.contains(part), "{part} is not in {request}");
     }
     assert_eq!(lines(&path)[..5], theirs);
+    assert_eq!(read(&path).matches(r#""role":"system""#).count(), 1, "theirs stays the only one");
     assert!(lines(&path)[5].starts_with(r#"{"id":"m005","#));
 }
 
@@ -154,7 +157,7 @@ async fn a_skill_that_is_active_is_active_again_after_a_load_until_it_is_unloade
     let path = test.begin("a.jsonl").await;
     test.say("/tool skills_load {\"name\":\"pptx\"}").await;
     assert_eq!(
-        lines(&path)[1],
+        lines(&path)[2],
         r#"{"id":"e001","ts":"2026-02-05T10:15:00.000Z","type":"evt","event":"skill_activated","data":{"skill":"pptx"}}"#
     );
 
@@ -196,7 +199,7 @@ async fn a_fork_from_a_checkpoint_knows_nothing_of_what_came_after_it() {
     test.say("two").await;
     let path = test.path("from-memory.jsonl");
     test.agent.fork_conversation_from("here", &path).await.unwrap();
-    assert_eq!(test.ids().await, ["m001", "m002"]);
+    assert_eq!(test.ids().await, ["m002", "m003"]);
     let error = test.agent.fork_conversation_from("there", test.path("b")).await.unwrap_err();
     assert_eq!(error.to_string(), "the conversation has no checkpoint `there`; it has none");
     assert_eq!(test.agent.conversation().path().await.unwrap(), Some(path));
@@ -213,10 +216,10 @@ async fn what_is_said_is_in_the_file_before_the_model_is_asked() {
         () = wait.asked.notified() => {}
     }
     assert_eq!(
-        read(&path),
-        r#"{"id":"m001","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"hello"}"#
-            .to_owned()
-            + "\n"
+        lines(&path)[1..],
+        [
+            r#"{"id":"m002","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"hello"}"#
+        ]
     );
 }
 
@@ -254,7 +257,7 @@ async fn a_file_that_somebody_changed_is_not_written_until_it_is_loaded_again() 
     let test = ConversationAgent::new();
     let path = test.begin("a.jsonl").await;
     test.say("one").await;
-    let more = r#"{"id":"m003","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"theirs"}"#;
+    let more = r#"{"id":"m004","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"theirs"}"#;
     let changed = read(&path) + more + "\n";
     std::fs::write(&path, &changed).unwrap();
     let error = test.agent.conversation().send("two").await.unwrap_err();
@@ -308,7 +311,7 @@ async fn a_call_that_needs_a_word_waits_for_it_and_nothing_is_said_meanwhile() {
     assert!(reply.answer().unwrap().to_string().contains("approval-requested"));
     let error = test.agent.conversation().send("well?").await.unwrap_err();
     assert!(matches!(&error, ConversationError::Waiting { .. }), "{error}");
-    assert_eq!(lines(&path).len(), 1);
+    assert_eq!(lines(&path).len(), 2);
 
     let approval_id = "approve_offline_1_0".to_owned();
     let answer = CallAnswer::Approval { approval_id, approved: true, reason: None };
@@ -362,7 +365,7 @@ async fn whoever_follows_is_told_the_name_that_the_file_has() {
         }
     }
     assert_eq!(ended.as_deref(), reply.answer().unwrap().id());
-    assert_eq!(ended.as_deref(), Some("m002"));
+    assert_eq!(ended.as_deref(), Some("m003"));
 }
 
 #[tokio::test]

@@ -52,6 +52,7 @@ mod file;
 mod ids;
 mod message;
 mod state;
+mod system_line;
 pub mod view;
 
 use std::collections::HashMap;

@@ -12,12 +12,15 @@ use super::error::ConversationError;
 use super::store::ConversationStore;
 use crate::built_in_tools::context_tools;
 use crate::conversation_log::{ConversationLog, conversation_chat};
-use crate::engine::{ActiveConversation, Agent, Engine};
+use crate::engine::{ActiveConversation, Agent, Engine, SystemSources};
 use crate::error::RunError;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::records::usage_of_run;
 use crate::reply::{Outcome, Reply};
 use crate::stop::Stop;
+
+/// The channel of a conversation.
+const CHANNEL: &str = "conversation";
 
 impl ActiveConversation {
     pub(super) fn new(agent: &Engine, conversation: Conversation) -> Self {
@@ -48,6 +51,7 @@ impl ActiveConversation {
 
     pub(super) async fn send(&self, text: String, stop: &Stop) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;
+        self.write_system_line().await?;
         let accepted = self.agent.accept(&conversation_chat(), self.inbound(text)).await?.seq;
         let ran = self.agent.run(&conversation_chat(), stop).await;
         // A message that did not get into the conversation was not said, and must not get in later.
@@ -71,12 +75,23 @@ impl ActiveConversation {
         self.reply(outcome).await
     }
 
+    /// Writes the agent's instructions into the conversation, if they changed. Loaded skills are not among them: the
+    /// events of the conversation tell which are active.
+    async fn write_system_line(&self) -> Result<(), ConversationError> {
+        let (engine, chat) = (&self.agent.engine, conversation_chat());
+        let sources = SystemSources::read_at(engine, &chat, Some(CHANNEL.to_owned()), None);
+        let blocks = sources.blocks(engine, &chat, &[]);
+        let texts: Vec<String> = blocks.into_iter().map(|block| block.text).collect();
+        let text = texts.join("\n\n");
+        Ok(self.log.with(move |context| context.conversation.write_agent_system(&text)).await?)
+    }
+
     fn inbound(&self, text: String) -> Inbound {
         Inbound {
             // Equal texts are different messages, so their keys are numbers.
             key: format!("said:{}", self.sent_count.fetch_add(1, Ordering::Relaxed)),
             text,
-            channel: "conversation".to_owned(),
+            channel: CHANNEL.to_owned(),
             request_id: format!("req_{:016x}", self.agent.engine.ids.next()),
             ..Inbound::default()
         }

@@ -54,9 +54,23 @@ impl ConversationAgent {
         again
     }
 
+    /// The agent after a restart with another role.
+    pub(crate) async fn loaded_with_role(self, path: &Path, role: &str) -> Self {
+        let folder = Arc::clone(&self.folder);
+        drop(self);
+        let project = FixedProject { role: Some(role.to_owned()), skills: vec![slides()] };
+        let again = Self::in_project(folder, Rules::default(), project);
+        assert_eq!(again.agent.load_conversation(path).await.unwrap(), None);
+        again
+    }
+
     fn in_folder(folder: Arc<TempDir>, rules: Rules) -> Self {
-        let (model, store) = (RecordingModel::default(), FileStore::in_memory(options()));
         let project = FixedProject { skills: vec![slides()], ..FixedProject::default() };
+        Self::in_project(folder, rules, project)
+    }
+
+    fn in_project(folder: Arc<TempDir>, rules: Rules, project: FixedProject) -> Self {
+        let (model, store) = (RecordingModel::default(), FileStore::in_memory(options()));
         let test = TestAgent::with_tools(store, &Setup::ruled(rules), |agent| {
             let look = counting("look", Arc::default(), None);
             agent.provider(model.clone()).tool(look).project_source(Arc::new(project))

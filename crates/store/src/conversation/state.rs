@@ -178,6 +178,11 @@ impl ConversationState {
         last.is_some_and(|last| last.role == EntryRole::Tool)
     }
 
+    /// Whether there is any message, compacted or not.
+    pub(super) fn has_messages(&self) -> bool {
+        !self.order.is_empty()
+    }
+
     /// Whether an entry has this id.
     pub(super) fn contains(&self, id: &str) -> bool {
         self.places.contains_key(id)

@@ -11,6 +11,7 @@ mod methods;
 mod note;
 mod skills;
 mod synced;
+mod system_line;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
