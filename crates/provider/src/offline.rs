@@ -58,7 +58,7 @@ enum OfflineReply {
 
 /// Decides on a reply from the last message and from the calls made since.
 fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
-    let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
+    let Some(last) = messages.iter().rposition(is_from_person) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
     let texts = message_texts(&messages[last]);
@@ -79,6 +79,12 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
         }
         None => OfflineReply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),
     }
+}
+
+/// Whether a message is a person's, and not the prompt of a skill, which a conversation has in the same role.
+fn is_from_person(message: &ModelMessage<'_>) -> bool {
+    let is_prompt = |text: &String| text.starts_with("<skill-prompt>");
+    message.role == ModelRole::User && !message_texts(message).first().is_some_and(is_prompt)
 }
 
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
@@ -174,6 +180,15 @@ mod tests {
             panic!("a text");
         };
         assert_eq!(text, format!("{WHO} You said: hi"));
+    }
+
+    #[test]
+    fn the_prompt_of_a_skill_is_not_what_it_was_told() {
+        let user = |text: &str| {
+            format!(r#"{{"role":"user","content":[{{"type":"text","text":"{text}"}}]}}"#)
+        };
+        let told = reply(&format!("[{},{}]", user("hi"), user("<skill-prompt>Make slides.")));
+        assert_eq!(told, OfflineReply::Text(format!("{WHO} You said: hi")));
     }
 
     #[test]
