@@ -14,8 +14,12 @@ use crate::shown_references::is_reference;
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 
-/// Returns the text of a message as one piece; an empty one for a message without content.
+/// Returns the text of a message as one piece; an empty one for a message without content, and for the prompt of a
+/// skill, which comes with the system blocks as long as the skill is loaded.
 pub fn transcript_entry(message: &UiMessage) -> String {
+    if Metadata::of(message).prompt_of_skill().is_some() {
+        return String::new();
+    }
     let author = match message.role() {
         Role::User => person_name(message),
         Role::Assistant if is_reference(message) => "Shown for reference".to_owned(),
@@ -197,6 +201,14 @@ mod tests {
             piece,
             "Assistant: Let me look.\nAssistant called look({\"at\":\"sea\"}) -> a ship\nAssistant (sent): There is a ship."
         );
+    }
+
+    #[test]
+    fn the_prompt_of_a_skill_is_not_in_it() {
+        let mut prompt = UiMessage::new("m", Role::User, vec![UiPart::text("Make slides.")]);
+        assert!(transcript_entry(&prompt).contains("Make slides."));
+        prompt.set_metadata(Json::parse(r#"{"promptOfSkill":"pptx"}"#).unwrap());
+        assert_eq!(transcript_entry(&prompt), "");
     }
 
     fn length(text: &str) -> u64 {
