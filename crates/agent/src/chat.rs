@@ -14,6 +14,7 @@ mod message_ids;
 mod open_request;
 mod pending_switch;
 mod shown_messages;
+pub(crate) mod skill_changes;
 mod view_messages;
 
 pub use activation::Activation;

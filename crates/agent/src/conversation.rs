@@ -217,7 +217,7 @@ impl ConversationHandle<'_> {
     }
 
     /// Returns the messages of the conversation that a model is shown besides the system prompt, each with its time in
-    /// `metadata.ts`.
+    /// `metadata.ts`. The text of a loaded skill has its name in `metadata.promptOfSkill` instead.
     ///
     /// # Errors
     /// Fails if the agent has no conversation, because it could not load its own file again.

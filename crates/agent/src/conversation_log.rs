@@ -1,7 +1,8 @@
 //! A conversation as the engine's context.
 //!
-//! The conversation is the only truth: what the engine reads is derived from it, and what the engine appends is on
-//! disk before any other part knows of it. So nothing can be in memory that is not in the file.
+//! The conversation is the only truth: what the engine reads is derived from it, and a message that the engine appends
+//! is on disk before any other part knows of it. Only a skill that a run loads or unloads waits in memory, as the
+//! run's journal does: its lines stand among those of the answer, and are written with it.
 //!
 //! A line has an id, a time, a role and content, in the form that other programs read. The engine's other knowledge
 //! of a message (the request, the run, the chat) is valid only in this process and is not written. Nor does the
@@ -15,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::{recorded_lines, without_record};
-use ship_store::conversation::{CompactError, Conversation, WriteError};
+use ship_store::conversation::{CompactError, Conversation, SkillChange, WriteError};
 use ship_store::{
     AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, ContextLog, Gen, Head,
     LedgerSeq, LogFeatures, LogPiece, MessageKind, NewLine, NewMetadata, Position, ReadError,
@@ -23,7 +24,8 @@ use ship_store::{
     StoreFuture, Timestamp, View,
 };
 
-use crate::chat::{MessageIds, loaded_skills};
+use crate::chat::MessageIds;
+use crate::chat::skill_changes::{change_of_event, divide_answer};
 
 /// Runs `work` on a blocking thread, to its end even if the caller stops waiting.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -53,20 +55,24 @@ pub(crate) struct ConversationContext {
     generation: Gen,
     /// The number of lines that the context has had since, in the engine's count.
     lines: u64,
+    /// The events of skills that a run has changed and whose answer is not written yet.
+    unwritten: Vec<ContextEvent>,
     /// The last ledger message that is in the context, or will never be.
     inbox: Option<LedgerSeq>,
 }
 
 impl ConversationLog {
     pub(crate) fn new(conversation: Conversation, id: ContextId) -> Self {
-        let lines = conversation.view().len() as u64;
-        Self(Arc::new(Mutex::new(ConversationContext {
+        let mut context = ConversationContext {
             conversation,
             id,
             generation: Gen::new(1),
-            lines,
+            lines: 0,
+            unwritten: Vec::new(),
             inbox: None,
-        })))
+        };
+        context.lines = context.line_count();
+        Self(Arc::new(Mutex::new(context)))
     }
 
     /// Works on the context on a blocking thread, to the end even if the caller stops waiting.
@@ -117,16 +123,16 @@ impl ContextLog for ConversationLog {
 }
 
 impl ConversationContext {
-    /// Returns the messages, each with its time, and with summaries marked.
+    /// Returns the messages that a model is shown besides the system blocks.
     pub(crate) fn messages(&self) -> Vec<UiMessage> {
-        let marked = |message: &UiMessage| {
-            let mut read = with_time(message);
-            if message.id().is_some_and(|id| self.conversation.is_summary(id)) {
-                NewMetadata::edit(&mut read, |metadata| metadata.set_kind(MessageKind::Summary));
-            }
-            read
-        };
-        self.shown().iter().map(marked).collect()
+        self.shown().iter().map(|message| self.in_engines_form(message)).collect()
+    }
+
+    /// Returns the messages in which a run has answered, from the one with this id.
+    pub(crate) fn answer(&self, message_id: &str) -> Vec<UiMessage> {
+        let messages = self.messages().into_iter();
+        let answer = messages.skip_while(|message| message.id() != Some(message_id));
+        answer.filter(|message| message.role() == Role::Assistant).collect()
     }
 
     /// Returns the messages with the record of their lines, without the agent's own system line.
@@ -135,6 +141,32 @@ impl ConversationContext {
         let mut messages = self.conversation.view();
         messages.retain(|message| message.id().is_none() || message.id() != system);
         messages
+    }
+
+    /// Returns a message without the record of its lines, but with the time of the first. Summaries and prompts of
+    /// skills are marked. A prompt has no time: it must read like the one that the model was shown in the run.
+    fn in_engines_form(&self, message: &UiMessage) -> UiMessage {
+        let id = message.id().unwrap_or_default();
+        let skill = self.conversation.skill_of_prompt(id);
+        let time = timestamp_of(message).filter(|_| skill.is_none());
+        let mut read = without_record(message);
+        NewMetadata::edit(&mut read, |metadata| {
+            if let Some(time) = time {
+                metadata.set_ts(time);
+            }
+            if self.conversation.is_summary(id) {
+                metadata.set_kind(MessageKind::Summary);
+            }
+            if skill.is_some() {
+                metadata.set_prompt_of_skill(skill);
+            }
+        });
+        read
+    }
+
+    /// Returns the number of lines in the engine's count.
+    fn line_count(&self) -> u64 {
+        (self.shown().len() + self.unwritten.len()) as u64
     }
 
     /// Returns the path of the file, or `memory`.
@@ -147,18 +179,15 @@ impl ConversationContext {
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
         head.carry.set_skills(active);
-        let line = |(seq, message)| ContextLine {
-            seq: Seq::new(seq),
-            rev: 0,
-            inbox: None,
-            body: ContextBody::Message(message),
-        };
+        let events = self.unwritten.iter().cloned().map(ContextBody::Event);
+        let bodies = self.messages().into_iter().map(ContextBody::Message).chain(events);
+        let line = |(seq, body)| ContextLine { seq: Seq::new(seq), rev: 0, inbox: None, body };
         View {
             head,
             position: self.position(),
             crc: 0,
             inbox: self.inbox,
-            lines: (1..).zip(self.messages()).map(line).map(Arc::new).collect(),
+            lines: (1..).zip(bodies).map(line).map(Arc::new).collect(),
             problems: Vec::new(),
         }
     }
@@ -167,7 +196,7 @@ impl ConversationContext {
         Position { generation: self.generation, seq: Seq::new(self.lines) }
     }
 
-    /// Appends messages or an event; one batch of a conversation can be either.
+    /// Appends messages, or the event of a skill, which waits for the answer that has its call.
     pub(crate) fn append(
         &mut self,
         batch: Vec<NewLine>,
@@ -177,7 +206,6 @@ impl ConversationContext {
         if found != expected {
             return Err(AppendError::Moved { chat: conversation_chat(), expected, found });
         }
-        let lines = batch.len() as u64;
         let mut inbox = self.inbox;
         let mut messages = Vec::new();
         let mut events = Vec::new();
@@ -187,19 +215,43 @@ impl ConversationContext {
                     inbox = inbox.max(new.inbox);
                     messages.push(file_message(new.message));
                 }
-                NewLine::Event(event) => events.push(event),
+                NewLine::Event(event) if change_of_event(&event).is_some() => events.push(event),
+                NewLine::Event(_) => return Err(RefusedInput::NotAMessage("an event").into()),
             }
         }
-        let written = match (messages.is_empty(), events.pop()) {
-            (false, None) => self.conversation.append_view(&messages).map(|_| ()),
-            (true, Some(event)) if events.is_empty() => self.record(event).map(|_| ()),
-            (true, None) => return Err(RefusedInput::Empty.into()),
-            (_, Some(_)) => return Err(RefusedInput::NotAMessage("an event among messages").into()),
-        };
-        written.map_err(|error| self.append_error(error))?;
+        if messages.is_empty() && events.is_empty() {
+            return Err(RefusedInput::Empty.into());
+        }
+        self.write(&messages).map_err(|error| self.append_error(error))?;
+        let added = (messages.len() + events.len()) as u64;
+        self.unwritten.extend(events);
         self.inbox = inbox;
-        self.lines += lines;
+        // A message can become several, and the count must never stay the same.
+        self.lines = (self.lines + added).max(self.line_count());
         Ok(self.position())
+    }
+
+    /// Writes messages to the file, with the skills that their calls have changed.
+    fn write(&mut self, messages: &[UiMessage]) -> Result<(), WriteError> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let mut changes: Vec<SkillChange> =
+            self.unwritten.iter().filter_map(change_of_event).collect();
+        let mut pieces: Vec<_> =
+            messages.iter().flat_map(|message| divide_answer(message, &changes)).collect();
+        changes.retain(|change| !pieces.iter().any(|piece| piece.skill_changes.contains(change)));
+        let answer = pieces.iter_mut().rfind(|piece| piece.message.role() == Role::Assistant);
+        let is_answer = answer.is_some();
+        if let Some(answer) = answer {
+            // A tool that goes on after its call may change a skill as well.
+            answer.skill_changes.extend(changes);
+        }
+        self.conversation.append_with_skills(&pieces)?;
+        if is_answer {
+            self.unwritten.clear();
+        }
+        Ok(())
     }
 
     /// Puts a summary in the place of older messages, by marking them as compacted. Lines are never replaced, so
@@ -240,7 +292,7 @@ impl ConversationContext {
         // The next id is promised to the answer that is being written.
         let id = self.conversation.next_ids().nth(1).unwrap_or_default();
         self.conversation.mark_compacted_as(id, &from, &to, summary)?;
-        self.lines = self.shown().len() as u64;
+        self.lines = self.line_count();
         self.generation = self.generation.next();
         Ok(self.position())
     }
@@ -250,21 +302,6 @@ impl ConversationContext {
         let came_in = self.inbox >= Some(seq);
         self.inbox = self.inbox.max(Some(seq));
         came_in
-    }
-
-    /// Records an event. Skills have the event names of the file; any other event keeps its own.
-    fn record(&mut self, event: ContextEvent) -> Result<String, WriteError> {
-        let name = match event.event.as_str() {
-            loaded_skills::LOADED => "skill_activated",
-            loaded_skills::UNLOADED => "skill_deactivated",
-            other => other,
-        };
-        let data = match event.data {
-            Json::Object(data) => data,
-            other => Object::from([("value", other)]),
-        };
-        let about = event.ref_msg_id.as_ref().map(|id| id.as_str());
-        self.conversation.record_event(name, data, about)
     }
 
     fn append_error(&self, error: WriteError) -> AppendError {
@@ -292,16 +329,6 @@ fn keeps_line(piece: &LogPiece, seq: Seq) -> bool {
 fn file_message(message: Object) -> UiMessage {
     let mut message = UiMessage::from_object(message);
     NewMetadata::edit(&mut message, NewMetadata::retain_outcome);
-    message
-}
-
-/// Returns a message in the engine's form: without the record of its lines, but with the time of the first.
-fn with_time(message: &UiMessage) -> UiMessage {
-    let time = timestamp_of(message);
-    let mut message = without_record(message);
-    if let Some(time) = time {
-        NewMetadata::edit(&mut message, |metadata| metadata.set_ts(time));
-    }
     message
 }
 

@@ -10,6 +10,7 @@ use ship_store::conversation::{LoadConversationError, WriteError};
 
 use crate::harness::ConversationAgent;
 
+mod skills;
 mod system_line;
 
 fn read(path: &Path) -> String {
@@ -149,29 +150,6 @@ async fn the_lines_of_another_program_are_gone_on_with() {
     assert_eq!(lines(&path)[..5], theirs);
     assert_eq!(read(&path).matches(r#""role":"system""#).count(), 1, "theirs stays the only one");
     assert!(lines(&path)[5].starts_with(r#"{"id":"m005","#));
-}
-
-#[tokio::test]
-async fn a_skill_that_is_active_is_active_again_after_a_load_until_it_is_unloaded() {
-    let test = ConversationAgent::new();
-    let path = test.begin("a.jsonl").await;
-    test.say("/tool skills_load {\"name\":\"pptx\"}").await;
-    assert_eq!(
-        lines(&path)[2],
-        r#"{"id":"e001","ts":"2026-02-05T10:15:00.000Z","type":"evt","event":"skill_activated","data":{"skill":"pptx"}}"#
-    );
-
-    let test = test.loaded(&path).await;
-    assert_eq!(test.active_skills().await, ["pptx"]);
-    test.say("/tool skills_unload {\"name\":\"pptx\"}").await;
-    let requests = test.model.requests();
-    let told: Vec<bool> =
-        requests.iter().map(|request| request.contains("Make slides with care.")).collect();
-    assert_eq!(told, [true, false]);
-    assert!(read(&path).contains(r#""event":"skill_deactivated","data":{"skill":"pptx"}"#));
-
-    let test = test.loaded(&path).await;
-    assert!(test.active_skills().await.is_empty());
 }
 
 #[tokio::test]

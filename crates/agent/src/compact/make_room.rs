@@ -102,8 +102,8 @@ pub(crate) async fn prepare_current(
     work: &ActiveRun,
     so_far: Option<&UiMessage>,
 ) -> PreparedRequest {
-    let (messages, pruned) = (work.messages().await, work.pruned().await);
-    PreparedRequest::new(&work.locked.engine, work.blocks().await, &messages, so_far, &pruned)
+    let (messages, pruned) = (work.messages_with(so_far).await, work.pruned().await);
+    PreparedRequest::new(&work.locked.engine, work.blocks().await, &messages, None, &pruned)
 }
 
 async fn compact_once(

@@ -89,7 +89,7 @@ pub(super) async fn plan(
     let goal = match so_far.filter(|_| needs_room) {
         None => goal,
         Some(so_far) => {
-            let tokens = weigh(context_messages.len());
+            let tokens: u64 = load.messages.iter().skip(context_messages.len()).sum();
             let earlier = earlier_parts(so_far);
             // A person that makes room while a run waits leaves the run unchanged.
             let may_settle = !matches!(why, CompactionReason::Person { .. });

@@ -75,8 +75,8 @@ impl ActiveConversation {
         self.reply(outcome).await
     }
 
-    /// Writes the agent's instructions into the conversation, if they changed. Loaded skills are not among them: the
-    /// events of the conversation tell which are active.
+    /// Writes the agent's instructions into the conversation, if they changed. Skills are not among them: they have
+    /// lines of their own.
     async fn write_system_line(&self) -> Result<(), ConversationError> {
         let (engine, chat) = (&self.agent.engine, conversation_chat());
         let sources = SystemSources::read_at(engine, &chat, Some(CHANNEL.to_owned()), None);
@@ -103,16 +103,22 @@ impl ActiveConversation {
         let Some(chat) = chat else { return Ok(Reply::without_answer(outcome)) };
         let journal = Journal::read(&chat.runs().journal().await.map_err(RunError::from)?);
         let outcome = outcome.unwrap_or(Outcome::Done);
-        let message = match (&outcome, &journal) {
+        let messages = match (&outcome, &journal) {
             // The unfinished message of a parked run is not in the conversation yet.
-            (Outcome::Parked, journal) => journal.as_ref().map(|journal| journal.message.clone()),
-            _ => self.log.with(|context| context.messages().pop()).await,
+            (Outcome::Parked, journal) => {
+                journal.iter().map(|journal| journal.message.clone()).collect()
+            }
+            (_, Some(journal)) => {
+                let id = journal.start.message_id.clone();
+                self.log.with(move |context| context.answer(&id)).await
+            }
+            (_, None) => Vec::new(),
         };
         let records = chat.runs().requests(usize::MAX).await.map_err(RunError::from)?;
         let run_id = journal.map(|journal| journal.start.run_id);
         Ok(Reply {
             outcome,
-            messages: message.into_iter().collect(),
+            messages,
             usage: run_id.map(|run_id| usage_of_run(&records, &run_id)).unwrap_or_default(),
             left_context: None,
             is_from_here: true,

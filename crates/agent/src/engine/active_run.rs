@@ -7,6 +7,7 @@ use ship_context::contexts::FetchedReferences;
 use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
+use ship_store::conversation::SkillChange;
 use ship_store::{
     About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, Metadata, NewLine,
     Position, View,
@@ -15,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
 use super::system_sources::{ChatLocation, SystemSources};
-use crate::chat::{LogSize, loaded_skills, pruned_outputs, view_messages};
+use crate::chat::{LogSize, loaded_skills, pruned_outputs, skill_changes, view_messages};
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::outbound::DeliveredCalls;
@@ -37,6 +38,8 @@ pub(crate) struct RunState {
     inbox: Option<LedgerSeq>,
     messages: Arc<[Arc<UiMessage>]>,
     pub(crate) loaded: Vec<String>,
+    /// The skills that this run has changed in a conversation.
+    pub(crate) skill_changes: Vec<SkillChange>,
     /// The tool outputs that are no longer shown.
     pruned: PrunedOutputs,
     /// The size of the log when it was read.
@@ -49,6 +52,18 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
+    /// Returns the loaded skills whose text is in no message.
+    fn skills_in_blocks(&self) -> Vec<String> {
+        let is_in_block = |skill: &&String| !self.is_prompted(skill);
+        self.loaded.iter().filter(is_in_block).cloned().collect()
+    }
+
+    /// Whether the text of a skill is in a message.
+    pub(crate) fn is_prompted(&self, skill: &str) -> bool {
+        let messages = self.messages.iter().map(|message| &**message);
+        skill_changes::is_prompted(skill, messages, &self.skill_changes)
+    }
+
     /// Takes over the state of the log from a view of it.
     fn take_over(&mut self, view: &View) {
         self.position = view.position;
@@ -77,6 +92,7 @@ impl ActiveRun {
             inbox: view.inbox,
             messages,
             loaded: loaded_skills::loaded_names(view),
+            skill_changes: skill_changes::unwritten_changes(view),
             pruned: pruned_outputs(view),
             size: LogSize::of(view),
             sources,
@@ -90,7 +106,16 @@ impl ActiveRun {
     /// Returns the present system blocks of this run.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
         let log = self.state.lock().await;
-        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), &log.loaded)
+        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), &log.skills_in_blocks())
+    }
+
+    /// Returns the messages before this run, and the run's own so far as a model is shown it.
+    pub(crate) async fn messages_with(&self, so_far: Option<&UiMessage>) -> Vec<Arc<UiMessage>> {
+        let log = self.state.lock().await;
+        let so_far = so_far.filter(|message| !message.parts().is_empty());
+        let own = so_far.map(|so_far| skill_changes::with_prompts(so_far, &log.skill_changes));
+        let own = own.into_iter().flatten().map(Arc::new);
+        log.messages.iter().cloned().chain(own).collect()
     }
 
     /// Returns the messages before this run.

@@ -17,7 +17,7 @@ use ship_store::{
 
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
-use crate::chat::{LEDGER_PAGE, is_message, loaded_skills, promoted_messages, view_messages};
+use crate::chat::{LEDGER_PAGE, is_message, promoted_messages, skill_changes, view_messages};
 use crate::engine::{Engine, SystemSources};
 
 /// The entries of the ledger that no run has read.
@@ -50,7 +50,7 @@ impl UnreadLedger {
 /// Returns the system blocks of the next run in a chat.
 fn blocks(agent: &Engine, chat: &dyn Chat, state: &ChatState) -> Vec<SystemBlock> {
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
-    let loaded = state.view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default();
+    let loaded = state.view.as_ref().map(skill_changes::skills_in_blocks).unwrap_or_default();
     let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages);
     sources.blocks(agent, chat.key(), &loaded)
 }

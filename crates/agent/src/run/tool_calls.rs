@@ -134,7 +134,11 @@ async fn run_one(
     let view = work.messages().await;
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
-    let host = Arc::new(CallHost { work: Arc::clone(work), switches: progress.switches() });
+    let host = Arc::new(CallHost {
+        work: Arc::clone(work),
+        call_id: call.call_id().to_owned(),
+        switches: progress.switches(),
+    });
     let context = ToolContext {
         chat: work.locked.chat.key().clone(),
         request_id: work.request_id.clone(),
