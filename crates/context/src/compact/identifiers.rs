@@ -54,6 +54,42 @@ pub(super) fn whole_identifiers(text: &str) -> Vec<String> {
     identifiers(&whole.collect::<Vec<_>>().join("\n"))
 }
 
+/// Whether a text names an identifier, and not only a longer one that contains it: `1500 km` does not name `500 km`,
+/// nor `v1.2.34` `v1.2.3`. The last parts of a path or a host are names too.
+pub(super) fn names(text: &str, identifier: &str) -> bool {
+    !identifier.is_empty()
+        && text.match_indices(identifier).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + identifier.len()..]);
+            begins_after(before, identifier) && ends_before(after, identifier)
+        })
+}
+
+/// Whether an identifier begins behind this text, and does not continue a longer one.
+fn begins_after(before: &str, identifier: &str) -> bool {
+    // Signs of emphasis are no part of a name, but `old_src` is one.
+    let before = before.trim_end_matches('_');
+    let is_number = identifier.starts_with(|c: char| c.is_ascii_digit());
+    let joined = match before.strip_suffix(['.', ',']).filter(|_| is_number) {
+        Some(number) => number.ends_with(|c: char| c.is_ascii_digit()),
+        None => before.ends_with(|c: char| c.is_ascii_alphanumeric()),
+    };
+    !joined
+}
+
+/// Whether an identifier ends before this text. A unit may be written out: `10 min` is in `10 minutes`.
+fn ends_before(after: &str, identifier: &str) -> bool {
+    let after = after.trim_start_matches('_');
+    let has_unit = identifier.contains(' ');
+    let mut next = after.chars();
+    match (next.next(), next.next()) {
+        (Some(c), _) if c.is_ascii_digit() => false,
+        (Some(c), _) if c.is_ascii_alphabetic() => has_unit,
+        (Some('.' | ','), Some(c)) if c.is_ascii_digit() => has_unit,
+        (Some('.'), Some(c)) if c.is_ascii_alphabetic() => has_unit,
+        _ => true,
+    }
+}
+
 /// Whether a byte is one that every identifier has.
 fn is_sign(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'/' | b'\\' | b'.' | b'@')
@@ -150,6 +186,30 @@ mod tests {
             }
             prop_assert_eq!(identifiers(&text), one_by_one);
         }
+    }
+
+    #[test]
+    fn a_piece_of_a_longer_identifier_is_not_named() {
+        let text = "1500 km, 19876-55, old_src/main.rs.bak, 12,500 EUR, v1.2.34, a/b/mod.rs:12, \
+                    www.ship.example, _plan.md_, id=4711, 10 minutes, 3GB. It is c_20260205_a.";
+        for piece in ["500 km", "9876", "src/main.rs", "main.rs", "500 EUR", "v1.2.3", "c_2026"] {
+            assert!(text.contains(piece) && !names(text, piece), "{piece}");
+        }
+        for whole in [
+            "1500 km",
+            "12,500 EUR",
+            "mod.rs",
+            "b/mod.rs:12",
+            "ship.example",
+            "plan.md",
+            "4711",
+            "10 min",
+            "c_20260205_a",
+        ] {
+            assert!(names(text, whole), "{whole}");
+        }
+        let source = super::super::SourceText::of_texts([text]);
+        assert!(source.has("3 GB") && source.has("__plan.md__") && !source.has("500 km"));
     }
 
     #[test]

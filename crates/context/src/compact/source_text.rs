@@ -3,6 +3,8 @@
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 
+use super::identifiers::names;
+
 /// Everything that a model could read before it summarised: messages, system blocks, a person's instructions.
 #[derive(Clone, Debug, Default)]
 pub struct SourceText(String);
@@ -56,8 +58,9 @@ impl SourceText {
     /// around an identifier do not count, and a backslash is doubled in JSON.
     pub(super) fn has(&self, identifier: &str) -> bool {
         let bare = identifier.trim_matches(|c| "_~#=+&^".contains(c));
-        let has = |text: &str| self.0.contains(text);
-        has(bare)
+        let has = |text: &str| names(&self.0, text);
+        has(identifier)
+            || has(bare)
             || bare.contains(' ') && has(&bare.replace(' ', ""))
             || bare.contains('\\') && has(&bare.replace('\\', "\\\\"))
     }

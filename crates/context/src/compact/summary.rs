@@ -3,7 +3,7 @@
 use ship_message::{Role, UiMessage, UiPart};
 use ship_record::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange, Timestamp};
 
-use super::identifiers::whole_identifiers;
+use super::identifiers::{names, whole_identifiers};
 use super::summary_check::is_heading;
 use super::transcript::{shortened, transcript_entry};
 
@@ -66,7 +66,7 @@ impl Summary {
         let mut all: Vec<String> = Vec::new();
         let earlier = previous.into_iter().flat_map(whole_identifiers);
         for identifier in source.rev().flat_map(|text| whole_identifiers(&text)).chain(earlier) {
-            if !prose.contains(&identifier) && !all.contains(&identifier) {
+            if !names(&prose, &identifier) && !all.contains(&identifier) {
                 all.push(identifier);
             }
             if all.len() >= IDENTIFIERS_MAX {
