@@ -3,11 +3,14 @@
 //! A call that switches is planned here, and answered with the promise of a context. The plan is carried out when all
 //! calls of the step are answered. It follows from the call and its output, so a crash in between changes nothing.
 
+use std::borrow::Cow;
+
 use parking_lot::Mutex;
 use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
     check_switch, history_reference, switch_output,
 };
+use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
 
@@ -191,7 +194,17 @@ impl ContextToolCall<'_> {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };
-        let messages: Vec<_> = self.view.messages().collect();
+        // What was loaded and left out since, to save room, is not in view any more.
+        let pruned = self.work.pruned().await;
+        let shown = |message| match pruned.has_output_of(message) {
+            true => {
+                let mut message = message.clone();
+                pruned.apply(&mut message);
+                Cow::Owned(message)
+            }
+            false => Cow::Borrowed(message),
+        };
+        let messages: Vec<Cow<'_, UiMessage>> = self.view.messages().map(shown).collect();
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
         let mut in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;

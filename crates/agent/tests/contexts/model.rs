@@ -1,9 +1,14 @@
 //! What a model does with contexts in the middle of a run.
 
-use ship_agent::{ContextOperation, Outcome};
-use ship_message::UiMessage;
+use ship_agent::{ContextOperation, Outcome, Rules, Tool};
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
+use ship_store::FileStore;
+use ship_testkit::chat::options;
+use ship_testkit::scripted_model::ScriptedModel;
 
 use super::place::{Place, ScriptedStep, calls, line, says, words};
+use crate::harness::{Setup, TestAgent};
 
 /// A model that makes one call for a message with a word in it, and answers all else.
 fn once(
@@ -92,4 +97,43 @@ async fn a_fork_at_a_checkpoint_with_blanks_around_its_name_is_made() {
             "assistant: [chat_context_fork done]",
         ]
     );
+}
+
+#[tokio::test]
+async fn what_was_left_out_to_save_room_can_be_loaded_again() {
+    let mind = |seen: &[UiMessage]| {
+        let last = seen.last().unwrap();
+        let asked = words(last);
+        match last.role() == Role::User {
+            true if asked.starts_with("load") => calls("chat_load_history", r#"{"limit":20}"#),
+            true if asked.starts_with("look") => calls("look", "{}"),
+            _ => says("Aye."),
+        }
+    };
+    let rules = Rules { input_tokens_max: Some(4_000), keep_last_messages: 40, ..Rules::default() };
+    let model = Some(ScriptedModel::new(mind));
+    let setup = Setup { model, many_runs: true, ..Setup::ruled(rules) };
+    let store = FileStore::on_disk(Box::new(setup.disk.clone()), options());
+    let schema = Json::Object(Object::from([("type", "object")]));
+    let look = Tool::with_schema("look", "Looks.", schema, |_, _| {
+        Box::pin(std::future::ready(Ok(Json::from("The sea is wide. ".repeat(150)))))
+    });
+    let test = TestAgent::with_tools(store, &setup, |agent| agent.tool(look));
+    for nth in 0..6 {
+        test.say(&format!("word {nth} {}", "and so on ".repeat(20))).await;
+    }
+    let new = ContextOperation::New { title: None, reason: None };
+    test.agent.operate(&test.chat, new, "terminal").await.unwrap();
+    test.say("load it").await;
+    let is_shown = || test.model().requests().last().unwrap().body.contains("word 3 and so on");
+    assert!(is_shown());
+    for nth in 0..30 {
+        test.say(&format!("look {nth}")).await;
+        if !is_shown() {
+            break;
+        }
+    }
+    assert!(test.log.of("compacted").concat().contains("prune"));
+    test.say("load it again").await;
+    assert!(is_shown());
 }
