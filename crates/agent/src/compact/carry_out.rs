@@ -7,7 +7,7 @@ use ship_context::compact::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{LogPiece, Rotation, SealedName, Seq, View};
+use ship_store::{LogPiece, NewMetadata, Rotation, SealedName, Seq, View};
 
 use super::agent_compact::Compaction;
 use super::continuation::ChatRequest;
@@ -193,7 +193,12 @@ impl CompactionPlan {
         let summary = Summary::new(prose, source, previous.as_deref());
         let text = summary.text(room, &|text| engine.token_meter.count(text));
         let id = format!("s_{:016x}", engine.ids.next());
-        summary_message(id, text, &older, engine.clock.now())
+        let mut message = summary_message(id, text, &older, engine.clock.now());
+        // The messages may be copies from another chat, but the summary is of this one.
+        NewMetadata::edit(&mut message, |metadata| {
+            work.place.write_to_metadata(work.locked.chat.key(), metadata);
+        });
+        message
     }
 
     /// Makes an extract that takes half of the tokens of its messages. A person that asks for room gets some, as the

@@ -4,7 +4,8 @@ use ship_context::contexts::{
     RecallMode, Reference, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot,
     is_reference_to, recall_reference,
 };
-use ship_store::{Metadata, NewMessage, View};
+use ship_message::{Role, UiMessage};
+use ship_store::{Metadata, NewMessage, NewMetadata, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -75,12 +76,28 @@ async fn append_reference(
     let id = format!("r_{:016x}", locked.engine.ids.next());
     let for_message = moving.current.last().map_or("", String::as_str);
     let at = locked.engine.clock.now();
-    let place = view.messages().rfind(|message| Metadata::of(message).chat_key().is_some());
-    let origin = ReferenceOrigin { id: &id, for_message, at, place };
+    let key = Some(locked.chat.key().as_str());
+    let said_here = view.messages().rfind(|message| Metadata::of(message).chat_key() == key);
+    let place = match said_here {
+        Some(message) => message.clone(),
+        None => empty_message_at(locked).await?,
+    };
+    let origin = ReferenceOrigin { id: &id, for_message, at, place: Some(&place) };
     let message = reference.into_message(origin).into_object();
     let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
     locked.lane.append(vec![entry.into()], view.position).await?;
     Ok(())
+}
+
+/// Makes a message that says nothing but where it is, from what is known of the chat.
+async fn empty_message_at(locked: &LockedChat) -> Result<UiMessage, RunError> {
+    let mut message = UiMessage::new("", Role::User, Vec::new());
+    let about = locked.chat.about().await?;
+    NewMetadata::edit(&mut message, |metadata| {
+        metadata.set_chat_key(Some(locked.chat.key().as_str()));
+        metadata.set_channel(about.channel.as_deref());
+    });
+    Ok(message)
 }
 
 /// The refusal of a reference that is there already.

@@ -10,7 +10,7 @@ use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_project::{FileError, RequestFacts, Skill, SystemTexts};
-use ship_store::{About, ChatKey, Metadata, Timestamp};
+use ship_store::{About, ChatKey, Metadata, NewMetadata, Timestamp};
 
 use super::Engine;
 use crate::chat::loaded_skills;
@@ -49,6 +49,15 @@ impl ChatLocation {
         ] {
             object.set_or_remove(name, value.as_deref().map(Json::from));
         }
+    }
+
+    /// Writes the location into the metadata of a message that this chat makes.
+    pub(crate) fn write_to_metadata(&self, chat: &ChatKey, metadata: &mut NewMetadata) {
+        metadata.set_chat_key(Some(chat.as_str()));
+        metadata.set_channel(self.channel.as_deref());
+        metadata.set_chat_id(self.chat_id.as_deref());
+        metadata.set_thread_id(self.thread_id.as_deref());
+        metadata.set_chat_type(self.chat_type.as_deref());
     }
 }
 

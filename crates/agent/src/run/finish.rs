@@ -105,11 +105,7 @@ pub(crate) fn answer_metadata(
     mark: Option<FinishReason>,
 ) -> NewMetadata {
     let mut metadata = NewMetadata::new(work.locked.engine.clock.now());
-    metadata.set_chat_key(Some(work.locked.chat.key().as_str()));
-    metadata.set_channel(work.place.channel.as_deref());
-    metadata.set_chat_id(work.place.chat_id.as_deref());
-    metadata.set_thread_id(work.place.thread_id.as_deref());
-    metadata.set_chat_type(work.place.chat_type.as_deref());
+    work.place.write_to_metadata(work.locked.chat.key(), &mut metadata);
     metadata.set_request_id(work.request_id.as_str());
     metadata.set_run_id(work.run_id.as_str());
     metadata.set_kind(MessageKind::Normal);

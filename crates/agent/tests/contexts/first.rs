@@ -1,7 +1,9 @@
 //! What people say to one another before anybody asks the agent: kept, never answered, and shown once.
 
-use ship_agent::{ContextOperation, Inbound, Outcome};
-use ship_store::LedgerBody;
+use ship_agent::{ContextOperation, Inbound, Outcome, Rules};
+use ship_context::contexts::RecallMode;
+use ship_message::UiMessage;
+use ship_store::{ChatKey, LedgerBody, Metadata};
 
 use super::place::Place;
 use crate::harness::chat;
@@ -80,4 +82,29 @@ async fn every_message_says_where_it_was_said() {
         let said = r#""chatKey":"terminal:main","channel":"telegram","chatId":"-7","messageThreadId":"3","chatType":"supergroup""#;
         assert!(metadata.contains(said), "{metadata}");
     }
+}
+
+#[tokio::test]
+async fn what_a_chat_makes_says_that_it_is_of_this_chat() {
+    let place = Place::ruled(Rules { keep_last_messages: 2, ..Rules::default() });
+    let key = |message: &UiMessage| Metadata::of(message).chat_key().map(str::to_owned);
+    for text in ["the trip", "the boat", "the sail"] {
+        place.say(&format!("{text} {}", "and so on ".repeat(60))).await;
+    }
+    place.done(ContextOperation::New { title: None, reason: None }).await;
+    let recall = ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Summary };
+    place.done(recall).await;
+    let shown = place.messages().await;
+    let metadata = shown[0].metadata().unwrap().to_string();
+    assert!(metadata.contains(r#""chatKey":"terminal:main","channel":"terminal""#), "{metadata}");
+    // The messages of a copy say where they were said, and its summary is its own.
+    place.done(ContextOperation::Load { which: "last".to_owned() }).await;
+    let other: ChatKey = "terminal:other".parse().unwrap();
+    place.done(ContextOperation::Fork { at: None, to: Some(other.clone()) }).await;
+    assert!(place.agent.compact(&other, None).await.unwrap().is_some());
+    let copied = place.store.open(&other).await.unwrap().unwrap();
+    let view = copied.log().view().await.unwrap().unwrap();
+    let keys: Vec<_> = view.messages().map(key).collect();
+    assert_eq!(keys[0].as_deref(), Some("terminal:other"), "{keys:?}");
+    assert_eq!(keys[1].as_deref(), Some("terminal:main"), "{keys:?}");
 }

@@ -157,10 +157,6 @@ pub fn summary_message(
         covered.to_id = range.to_id.or_else(own).or(covered.to_id);
     }
     let mut metadata = NewMetadata::new(now);
-    let places = older.iter().rev().map(|message| Metadata::of(message));
-    if let Some(place) = places.into_iter().find(|place| place.chat_key().is_some()) {
-        metadata.set_place_of(place);
-    }
     metadata.set_kind(MessageKind::Summary);
     metadata.set_source(MessageSource::Compact);
     metadata.set_source_range(covered);
@@ -196,19 +192,6 @@ mod tests {
         // Each piece costs one token more, for the seam.
         assert_eq!(summary.text(whole.len() as u64 + 2, &count), whole);
         assert!(!summary.text(whole.len() as u64 + 1, &count).contains("c/d.rs"));
-    }
-
-    #[test]
-    fn a_summary_says_where_its_messages_were_said() {
-        let said = UiMessage::parse(
-            r#"{"id":"u","role":"user","parts":[],"metadata":{"chatKey":"t:1","channel":"telegram","chatId":"1","messageThreadId":"3","chatType":"group"}}"#,
-        )
-        .unwrap();
-        let at = Timestamp::from_millis(0);
-        let summary = summary_message("s".to_owned(), "Text".to_owned(), &[&said], at);
-        let metadata = summary.metadata().unwrap().to_string();
-        let place = r#""chatKey":"t:1","channel":"telegram","chatId":"1","messageThreadId":"3","chatType":"group""#;
-        assert!(metadata.contains(place), "{metadata}");
     }
 
     #[test]
