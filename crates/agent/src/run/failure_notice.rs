@@ -22,6 +22,15 @@ pub(super) fn cut_notice(work: &ActiveRun) -> String {
     format!("(My answer was cut off here: {limit}. Tell me to go on if you want the rest.)")
 }
 
+/// Returns the notice of a run that has made as many steps as it may.
+pub(super) fn steps_notice(work: &ActiveRun, steps: usize) -> String {
+    let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    let setting = if is_for_operator(work) { " (`context.run.maxSteps`)" } else { "" };
+    format!(
+        "I stopped after {count} without coming to an end{setting}. Tell me to go on if I should."
+    )
+}
+
 /// Logs why a request cannot be made to fit, and returns the outcome with its notice.
 pub(super) fn fit_failure(work: &ActiveRun, sentence: &str) -> Outcome {
     let told = match is_for_operator(work) {

@@ -8,7 +8,7 @@ use ship_message::{Chunk, UiPart};
 use ship_provider::{AnswerEnd, ProviderError};
 
 use super::answer_end::outcome_of_answer;
-use super::failure_notice::{fit_failure, provider_failure};
+use super::failure_notice::{fit_failure, provider_failure, steps_notice};
 use super::finish::finish;
 use super::next_action::{NextAction, next_action};
 use super::request_fit::DoesNotFit;
@@ -80,10 +80,7 @@ async fn run_steps(
                 }
             }
             NextAction::Ask if steps >= work.locked.engine.rules.max_steps => {
-                let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
-                break Outcome::Failed(format!(
-                    "I stopped after {count} without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
-                ));
+                break Outcome::Failed(steps_notice(work, steps));
             }
             NextAction::Ask if progress.time.is_over() => {
                 break provider_failure(work, &deadline::deadline_error(work));

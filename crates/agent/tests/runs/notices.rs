@@ -1,12 +1,12 @@
 //! Notices: the person reads them, no model does, and the ledger has them apart.
 
-use ship_agent::Outcome;
+use ship_agent::{Outcome, Rules};
 use ship_message::json::Json;
 use ship_message::{FinishReason, Role, UiMessage};
 use ship_provider::wire::Format;
 use ship_provider::{Recipe, Request};
 use ship_testkit::scripted_model::{
-    ModelRequest, ScriptedEnd, ScriptedModel, ScriptedStep, half, said, step, text,
+    ModelRequest, ScriptedEnd, ScriptedModel, ScriptedStep, calls_tool, half, said, step, text,
 };
 
 use crate::harness::{Setup, TestAgent, inbound};
@@ -126,5 +126,20 @@ async fn only_the_operator_reads_settings_and_addresses() {
         assert_eq!(told.contains("10.0.0.7"), reads, "{channel}: {told}");
         assert!(told.contains("cut off here") && told.contains("I could not answer"), "{told}");
         assert!(test.log.of("error").concat().contains("10.0.0.7"));
+    }
+}
+
+#[tokio::test]
+async fn the_number_of_steps_is_a_setting_that_only_the_operator_reads() {
+    let rules = Rules { max_steps: 1, ..Rules::default() };
+    for (channel, reads) in [("terminal", true), ("telegram", false)] {
+        let model = ScriptedModel::of_steps(vec![calls_tool("skills_list", "{}")]);
+        let test = Setup { model: Some(model), ..Setup::ruled(rules.clone()) }.agent();
+        let message = ship_agent::Inbound { channel: channel.to_owned(), ..inbound("one") };
+        test.agent.accept(&test.chat, message).await.unwrap();
+        test.run().await;
+        let told = test.context().await.join("\n");
+        assert!(told.contains("I stopped after 1 step without coming to an end"), "{told}");
+        assert_eq!(told.contains("maxSteps"), reads, "{told}");
     }
 }
