@@ -197,6 +197,10 @@ impl ContextOperation {
 /// The end of a line that says that an operation has changed nothing.
 pub(crate) const NOTHING_CHANGED: &str = ". Nothing has changed.";
 
+/// The refusal of a switch where a chat has only one context.
+pub(crate) const ONE_CONTEXT: &str =
+    "This chat has one context: `context.contexts.enabled` is false. `rewind` goes back in it.";
+
 /// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationOutcome {

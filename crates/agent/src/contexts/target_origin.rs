@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ship_context::contexts::{Index, IndexItem, Snapshot};
 use ship_context::ends_with_question;
 use ship_message::{Role, UiMessage};
+use ship_store::carry::PublishedBy;
 use ship_store::{
     ContextId, ContextLine, Explanation, MessageKind, Metadata, SealedName, StorageProblem, View,
 };
@@ -15,7 +16,7 @@ use super::log_place::LogPlace;
 use super::lost_messages::LostMessages;
 use super::operate::OperationInProgress;
 use crate::chat::{OpenRequest, has_content};
-use crate::context_operation::{ContextName, ContextOperation, OperationRefusal};
+use crate::context_operation::{ContextName, ContextOperation, ONE_CONTEXT, OperationRefusal};
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
@@ -197,7 +198,14 @@ impl OperationInProgress<'_> {
         let nothing = || OperationRefusal::new("There is nothing to undo.");
         let head = &self.view.head;
         // The rotations since the operation have noted the log that it left; directly after it, the head names it.
-        let left = head.carry.published_by().map(|by| by.left.or_else(|| head.sealed.clone()));
+        let by = head.carry.published_by();
+        let left_for_another = |by: &PublishedBy| {
+            matches!(by.operation.as_deref(), Some("new" | "load" | "clear" | "fork"))
+        };
+        if !self.locked.engine.rules.contexts.enabled && by.as_ref().is_some_and(left_for_another) {
+            return Ok(Err(OperationRefusal::new(ONE_CONTEXT)));
+        }
+        let left = by.map(|by| by.left.or_else(|| head.sealed.clone()));
         let Some(log) = left.flatten() else { return Ok(Err(nothing())) };
         let view = self.locked.chat.log().sealed_view(&log).await?;
         let lost = self.lost_messages(&log, &view).await?;

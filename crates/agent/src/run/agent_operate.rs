@@ -10,15 +10,11 @@ use ship_store::{ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLin
 
 use super::lane_loop::LaneLoop;
 use super::polling::until_next_read;
-use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::context_operation::{ContextOperation, ONE_CONTEXT, OperationOutcome, OperationRefusal};
 use crate::contexts::announce_outcome;
 use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
 use crate::inbox::{COMMAND, outcome_of};
-
-/// The refusal of a switch where a chat has only one context.
-const ONE_CONTEXT: &str =
-    "This chat has one context: `context.contexts.enabled` is false. `rewind` goes back in it.";
 
 impl Agent {
     /// Performs an operation on the contexts of a chat: now if the lane is free, otherwise at the next step of the

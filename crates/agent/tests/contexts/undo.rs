@@ -7,7 +7,7 @@ use ship_testkit::sim::SimDisk;
 
 use super::damaged::{LIVE, flip};
 use super::place::Place;
-use crate::harness::chat;
+use crate::harness::{Setup, chat};
 
 fn rename(title: &str) -> ContextOperation {
     ContextOperation::Rename { title: title.to_owned() }
@@ -257,4 +257,26 @@ async fn repair(place: &Place) {
     let expected = Some(view.position.generation);
     let pieces = vec![LogPiece::KeepFrom(Seq::new(0))];
     lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+}
+
+#[tokio::test]
+async fn where_a_chat_has_one_context_a_rewind_is_undone_and_a_switch_is_not() {
+    let here = || "here".to_owned();
+    for (operation, is_undone) in [
+        (ContextOperation::New { title: None, reason: None }, false),
+        (ContextOperation::Fork { at: None, to: None }, false),
+        (ContextOperation::Rewind { to: here() }, true),
+    ] {
+        let mut setup = Setup { many_runs: true, ..Setup::default() };
+        let test = setup.agent();
+        test.say("hello").await;
+        for operation in [ContextOperation::Checkpoint { name: here() }, operation.clone()] {
+            test.agent.operate(&chat(), operation, "terminal").await.unwrap();
+        }
+        setup.rules.contexts.enabled = false;
+        let test = setup.agent();
+        let undone = test.agent.operate(&chat(), ContextOperation::Undo, "terminal").await.unwrap();
+        let is_refused = undone.line().contains("`context.contexts.enabled` is false");
+        assert_eq!(is_refused, !is_undone, "{operation:?}: {undone:?}");
+    }
 }
