@@ -6,7 +6,8 @@
 //! - [`connection`] sends and receives, with a deadline for every wait;
 //! - [`sse`] makes events of bytes, and [`stream_reader`] tells a stream from what is none;
 //! - [`openai`] and [`anthropic`] make chunks of events, writing to an [`answer_draft`];
-//! - [`answer_fault`] and [`attempt_failure`] tell what went wrong and whether another attempt may help, and [`retry`] when.
+//! - [`answer_fault`], [`verdict`] and [`attempt_failure`] tell what went wrong and whether another attempt may help,
+//!   and [`retry`] when.
 //!
 //! Text and reasoning are passed on at once. From then on the request is not repeated, because the text would
 //! be said twice; a later failure is [`ProviderError::Cut`]. Calls of tools are passed on only when the
@@ -22,11 +23,13 @@ mod attempt_failure;
 mod connection;
 mod openai;
 mod quoted_error;
+mod refused_files;
 mod replay;
 mod retry;
 mod settings;
 mod sse;
 mod stream_reader;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +53,7 @@ use self::answer_fault::ProviderErrorText;
 use self::api::Api;
 use self::attempt_failure::{AttemptFailure, RequestParty, RetryAdvice};
 use self::connection::Connection;
+use self::refused_files::is_about_files;
 use self::retry::{Attempts, Hints, RetryDecision};
 use self::stream_reader::AnswerReceiver;
 use crate::wire::{Format, MaxTokensField};
@@ -391,37 +395,6 @@ fn compile_without_refused(
     refused: &str,
 ) -> Result<Option<String>, ProviderError> {
     Ok(Some(recipe.body(request)?).filter(|body| body != refused))
-}
-
-/// Whether a refusal may concern an image or another file in the request. Hosts refuse them with any status.
-fn is_about_files(error: &ProviderError) -> bool {
-    let message = match error {
-        ProviderError::Refused { message, .. } | ProviderError::Model { message, .. } => message,
-        ProviderError::Unavailable { last, .. } => last,
-        _ => return false,
-    };
-    let message = message.to_lowercase();
-    let is_word =
-        |word: &str| message.split(|c: char| !c.is_ascii_alphanumeric()).any(|known| known == word);
-    // A host that knows only texts refuses the list that contains a file.
-    let wants_text = message.contains("must be a string") || message.contains("valid string");
-    let words = [
-        "image",
-        "images",
-        "vision",
-        "multimodal",
-        "mmproj",
-        "pdf",
-        "document",
-        "documents",
-        "audio",
-        "file",
-        "files",
-        "attachment",
-        "attachments",
-        "media",
-    ];
-    wants_text || words.into_iter().any(is_word)
 }
 
 /// Gives calls the names that the tools have here.

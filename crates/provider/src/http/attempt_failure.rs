@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::answer_fault::{AnswerFault, ProviderErrorText, Verdict};
+use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::api::Api;
 use super::connection::Trouble;
 use super::quoted_error::quote;
 use super::retry::Hints;
+use super::verdict::Verdict;
 use crate::overflow::Overflow;
 use crate::{HostForm, ProviderError};
 
