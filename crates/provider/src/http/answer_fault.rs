@@ -97,8 +97,12 @@ impl ProviderErrorText {
         let text = |key: &str| error.get(key).and_then(Json::as_str);
         let inner = error.get("details").and_then(|details| details.get("error_code")?.as_str());
         let marks = [text("type"), text("code"), text("status"), inner];
-        let code = error.get("code").and_then(Json::as_u64);
-        let status = code.and_then(|code| u16::try_from(code).ok());
+        // LiteLLM has the number as a text.
+        let code = error.get("code");
+        let status = code.and_then(|code| match code.as_str() {
+            Some(text) => text.parse().ok(),
+            None => u16::try_from(code.as_u64()?).ok(),
+        });
         Self {
             // Any other number is a code of the host's own.
             status: status.filter(|status| (400..600).contains(status)),

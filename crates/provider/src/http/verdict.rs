@@ -69,6 +69,8 @@ impl ProviderErrorText {
             "content policy",
             "content management policy",
             "responsibleaipolicy",
+            "content filtering policy",
+            "input was flagged",
             "safety system",
             "usage policy",
         ];
@@ -87,7 +89,7 @@ impl ProviderErrorText {
         };
         match self.status {
             Some(400 | 403) if says(COUNTRY) => Some(Verdict::Country),
-            Some(400 | 403 | 422) if says(POLICY) => Some(Verdict::Policy),
+            None | Some(400 | 403 | 422) if says(POLICY) => Some(Verdict::Policy),
             Some(400 | 403 | 404 | 422) if says(MODEL) => Some(Verdict::Model),
             _ => None,
         }

@@ -136,7 +136,11 @@ impl ErrorText {
     }
 
     fn read_numbers(&mut self, object: &Object) {
-        let number = |key: &str| object.get(key).and_then(Json::as_u64);
+        // LiteLLM has the status as a text.
+        let number = |key: &str| {
+            let value = object.get(key)?;
+            value.as_u64().or_else(|| value.as_str()?.parse().ok())
+        };
         let status = number("code").or_else(|| number("status"));
         self.status = self.status.or(status.and_then(|status| u16::try_from(status).ok()));
         self.prompt = self.prompt.or_else(|| number("n_prompt_tokens"));

@@ -64,6 +64,18 @@ async fn a_policy_a_country_and_an_unsupported_model_have_words_of_their_own() {
             "openai does not serve the country from which it is asked: ",
         ),
         (
+            "403 x",
+            r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"x"}}}"#,
+            "policy",
+            "openai refuses the content of the request: ",
+        ),
+        (
+            "400 x",
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+            "policy",
+            "openai refuses the content of the request: ",
+        ),
+        (
             "400 x",
             r#"{"error":{"message":"The requested model is not supported.","code":"model_not_supported"}}"#,
             "model",

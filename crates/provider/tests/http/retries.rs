@@ -119,6 +119,15 @@ async fn an_error_inside_a_stream_is_tried_again_when_it_may_pass() {
     );
     let (asked, _) = play_openai(vec![vec![send(overloaded)], hello()]).await;
     assert!(asked.is_hello(), "{asked:?}");
+    // LiteLLM has the number of the status as a text.
+    let limited = format!(
+        "{STREAM}data: {{\"error\":{{\"message\":\"litellm.RateLimitError: x\",\"type\":\"None\",\"param\":\"None\",\"code\":\"429\"}}}}\n\n"
+    );
+    let (asked, _) = play_openai(vec![vec![send(&*limited)], hello()]).await;
+    assert!(asked.is_hello(), "{asked:?}");
+    let (asked, _) = play_openai(vec![vec![send(limited)]]).await;
+    let remedy = asked.answered.unwrap_err().remedy().unwrap();
+    assert!(remedy.starts_with("It limits how much it is asked"), "{remedy}");
     let quota = format!(
         "{STREAM}data: {{\"error\":{{\"code\":\"insufficient_quota\",\"message\":\"none left\"}}}}\n\n"
     );
