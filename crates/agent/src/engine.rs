@@ -89,7 +89,7 @@ impl KnownTools for Engine {
 impl Engine {
     /// Returns the tools that the model is offered: none, if its host takes none.
     pub(crate) fn offered_tools(&self) -> Vec<ToolSpec> {
-        match self.provider.forms().has(HostForm::NoTools) {
+        match self.provider.recipe().forms.has(HostForm::NoTools) {
             true => Vec::new(),
             false => self.tools.values().map(|tool| tool.spec().clone()).collect(),
         }

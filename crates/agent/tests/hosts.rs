@@ -49,6 +49,10 @@ impl Host {
     }
 
     fn agent_with(&self, window: Option<u64>, rules: Rules) -> Agent {
+        self.agent_set(rules, |settings| settings.window = window)
+    }
+
+    fn agent_set(&self, rules: Rules, set: impl FnOnce(&mut HttpSettings)) -> Agent {
         let model = "test-model";
         let mut settings = match self.format {
             Format::OpenAi => HttpSettings::openai(model),
@@ -59,8 +63,8 @@ impl Host {
             Format::Anthropic => self.server.url(),
         };
         settings.retries = 0;
-        settings.window = window;
         settings.key = Some(ApiKey::new("sk-test"));
+        set(&mut settings);
         let provider = match self.format {
             Format::OpenAi => HttpProvider::openai(settings),
             Format::Anthropic => HttpProvider::anthropic(settings),

@@ -7,7 +7,7 @@
 //! - [`sse`] makes events of bytes, and [`stream_reader`] tells a stream from what is none;
 //! - [`openai`] and [`anthropic`] make chunks of events, writing to an [`answer_draft`];
 //! - [`answer_fault`], [`verdict`] and [`attempt_failure`] tell what went wrong and whether another attempt may help,
-//!   and [`retry`] when.
+//!   [`wanted_forms`] in which form, and [`retry`] when; [`form_memory`] remembers the forms that helped.
 //!
 //! Text and reasoning are passed on at once. From then on the request is not repeated, because the text would
 //! be said twice; a later failure is [`ProviderError::Cut`]. Calls of tools are passed on only when the
@@ -21,6 +21,7 @@ mod anthropic;
 mod api;
 mod attempt_failure;
 mod connection;
+mod form_memory;
 mod openai;
 mod quoted_error;
 mod refused_files;
@@ -30,6 +31,7 @@ mod settings;
 mod sse;
 mod stream_reader;
 mod verdict;
+mod wanted_forms;
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +44,6 @@ pub use settings::{ApiKey, HttpSettings};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use ship_message::Chunk;
@@ -53,6 +54,7 @@ use self::answer_fault::ProviderErrorText;
 use self::api::Api;
 use self::attempt_failure::{AttemptFailure, RequestParty, RetryAdvice};
 use self::connection::Connection;
+use self::form_memory::{FormMemory, FormTrial};
 use self::refused_files::is_about_files;
 use self::retry::{Attempts, Hints, RetryDecision};
 use self::stream_reader::AnswerReceiver;
@@ -65,8 +67,9 @@ use crate::{
 /// The wait above which the person is told.
 const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Returns another body in the place of one that the model refuses, or `None` if there is none.
-type Recompile<'a> = dyn FnMut(&str) -> Result<Option<String>, ProviderError> + Send + 'a;
+/// Returns a body in these forms in the place of a refused one, or `None` if it would be the same.
+type Recompile<'a> =
+    dyn FnMut(HostForms, &str) -> Result<Option<String>, ProviderError> + Send + 'a;
 
 /// A provider that is asked over HTTP.
 pub struct HttpProvider {
@@ -77,8 +80,7 @@ pub struct HttpProvider {
     /// The address of the API without anything secret.
     address: String,
     pace: Arc<dyn Pace>,
-    /// The forms that the host wants, as bits.
-    forms: AtomicU8,
+    forms: FormMemory,
 }
 
 impl HttpProvider {
@@ -105,15 +107,7 @@ impl HttpProvider {
         let connection = Connection::new(url, headers, &settings);
         let host = connection.host();
         let pace = Arc::new(SystemPace::new());
-        // OpenAI itself takes the new name for all its models; most other hosts know only the old one.
-        let mut forms = HostForms::default();
-        if host == "api.openai.com" {
-            forms = forms.with(HostForm::MaxCompletionTokens);
-        }
-        if settings.tools == Some(false) {
-            forms = forms.with(HostForm::NoTools);
-        }
-        let forms = AtomicU8::new(forms.bits());
+        let forms = FormMemory::new(api, &host, &settings);
         Ok(Self { api, settings, connection, host, address, pace, forms })
     }
 
@@ -140,10 +134,10 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<AnswerEnd, ProviderError> {
-        self.ask_or_recompile(body, sink, &mut |_| Ok(None)).await
+        self.ask_or_recompile(body, sink, &mut |_, _| Ok(None)).await
     }
 
-    /// Does the same as [`Self::ask`]. If the model refuses a field of the body, `recompile` gives another body.
+    /// Does the same as [`Self::ask`]. If the host refuses the form of the body, `recompile` gives another body.
     async fn ask_or_recompile(
         &self,
         body: &str,
@@ -155,17 +149,21 @@ impl HttpProvider {
         let mut has_given = false;
         let mut had_bad_event = false;
         let mut body = Cow::Borrowed(body);
-        let proven = self.forms();
+        let mut trial = FormTrial::new(&self.forms);
         loop {
             let mut given = |chunk| {
                 has_given = true;
                 sink(chunk);
             };
             let failure = match self.attempt(&body, &mut given).await {
-                Ok(answered) => return Ok(answered),
+                Ok(answered) => {
+                    trial.confirm();
+                    return Ok(answered);
+                }
                 Err(failure) => failure,
             };
             if has_given {
+                trial.confirm();
                 let provider = self.api.name().to_owned();
                 return Err(ProviderError::Cut { provider, reason: failure.reason });
             }
@@ -176,20 +174,15 @@ impl HttpProvider {
             };
             match retry {
                 RetryAdvice::No | RetryAdvice::Once => {
-                    // A form that did not help is not what the host wants.
-                    self.set_forms(proven);
+                    if is_of_another_kind(&failure.error) {
+                        trial.confirm();
+                    }
                     return Err(failure.into_error(attempts.failures + 1));
                 }
-                RetryAdvice::Form(form) => {
-                    let forms = self.forms();
-                    let may_help = !forms.has(form) && self.may_adopt(form);
-                    self.set_forms(forms.with(form));
-                    match if may_help { recompile(&body)? } else { None } {
+                RetryAdvice::Form(forms) => {
+                    match trial.try_next(forms, |forms| recompile(forms, &body))? {
                         Some(other) => body = Cow::Owned(other),
-                        None => {
-                            self.set_forms(proven);
-                            return Err(failure.error);
-                        }
+                        None => return Err(failure.error),
                     }
                 }
                 RetryAdvice::After(retry_after) => {
@@ -268,13 +261,22 @@ impl HttpProvider {
         }
     }
 
-    fn set_forms(&self, forms: HostForms) {
-        self.forms.store(forms.bits(), Ordering::Relaxed);
-    }
-
-    /// Whether the settings leave a form to the host.
-    fn may_adopt(&self, form: HostForm) -> bool {
-        form != HostForm::NoTools || self.settings.tools != Some(true)
+    /// Returns the recipe of a body in these forms.
+    fn recipe_in(&self, forms: HostForms) -> Recipe {
+        Recipe {
+            format: Some(match self.api {
+                Api::OpenAi => Format::OpenAi,
+                Api::Anthropic => Format::Anthropic,
+            }),
+            max_tokens_field: match forms.has(HostForm::MaxCompletionTokens) {
+                true => MaxTokensField::MaxCompletionTokens,
+                false => MaxTokensField::MaxTokens,
+            },
+            forms: forms.without(HostForm::MaxCompletionTokens),
+            temperature: self.settings.temperature,
+            cache_marks: true,
+            ..Recipe::plain(self.api.name(), &self.settings.model)
+        }
     }
 
     fn origin(&self) -> Origin {
@@ -310,32 +312,15 @@ impl Provider for HttpProvider {
     }
 
     fn forms(&self) -> HostForms {
-        HostForms::from_bits(self.forms.load(Ordering::Relaxed))
+        self.forms.learned()
     }
 
     fn adopt_forms(&self, forms: HostForms) {
-        let wanted = match self.may_adopt(HostForm::NoTools) {
-            true => forms,
-            false => forms.without(HostForm::NoTools),
-        };
-        self.set_forms(self.forms().union(wanted));
+        self.forms.learn(forms);
     }
 
     fn recipe(&self) -> Recipe {
-        Recipe {
-            format: Some(match self.api {
-                Api::OpenAi => Format::OpenAi,
-                Api::Anthropic => Format::Anthropic,
-            }),
-            max_tokens_field: match self.forms().has(HostForm::MaxCompletionTokens) {
-                true => MaxTokensField::MaxCompletionTokens,
-                false => MaxTokensField::MaxTokens,
-            },
-            forms: self.forms().without(HostForm::MaxCompletionTokens),
-            temperature: self.settings.temperature,
-            cache_marks: true,
-            ..Recipe::plain(self.api.name(), &self.settings.model)
-        }
+        self.recipe_in(self.forms.current())
     }
 
     fn answer<'a>(
@@ -357,8 +342,8 @@ impl Provider for HttpProvider {
         let names = ToolNames::of(request.tools);
         let mut sink = with_own_names(names, sink);
         Box::pin(async move {
-            let mut recompile = |refused: &str| {
-                let recipe = self.recipe();
+            let mut recompile = |forms, refused: &str| {
+                let recipe = self.recipe_in(forms);
                 Ok(compile_without_refused(&recipe, request, refused)?
                     .inspect(|body| resent(recipe, body)))
             };
@@ -370,16 +355,16 @@ impl Provider for HttpProvider {
                 return Err(error);
             }
             // A single file that the model refuses would stop the chat for good.
-            let without_files = || Recipe { files: SendFiles::No, ..self.recipe() };
+            let without_files = |forms| Recipe { files: SendFiles::No, ..self.recipe_in(forms) };
             // The recipe may have changed since the first body, so that one is no measure.
             let with_files = self.recipe().body(request)?;
-            let Some(plain) = compile_without_refused(&without_files(), request, &with_files)?
-            else {
+            let recipe = without_files(self.forms.current());
+            let Some(plain) = compile_without_refused(&recipe, request, &with_files)? else {
                 return Err(error);
             };
-            resent(without_files(), &plain);
-            let mut recompile = |refused: &str| {
-                let recipe = without_files();
+            resent(recipe, &plain);
+            let mut recompile = |forms, refused: &str| {
+                let recipe = without_files(forms);
                 Ok(compile_without_refused(&recipe, request, refused)?
                     .inspect(|body| resent(recipe, body)))
             };
@@ -395,6 +380,19 @@ fn compile_without_refused(
     refused: &str,
 ) -> Result<Option<String>, ProviderError> {
     Ok(Some(recipe.body(request)?).filter(|body| body != refused))
+}
+
+/// Whether a refusal has a reason that the form of a request has nothing to do with, so that the form was accepted.
+fn is_of_another_kind(error: &ProviderError) -> bool {
+    let is_other = matches!(
+        error,
+        ProviderError::Overflow { .. }
+            | ProviderError::Key { .. }
+            | ProviderError::Quota { .. }
+            | ProviderError::Policy { .. }
+            | ProviderError::Country { .. }
+    );
+    is_other || is_about_files(error)
 }
 
 /// Gives calls the names that the tools have here.

@@ -159,13 +159,15 @@ fn no_history_makes_a_request_that_a_provider_refuses() {
 }
 
 /// A host that refuses something, and the form in which it takes everything. Texts are never in lists.
-const ODD_HOSTS: [(Oddity, Option<HostForm>); 6] = [
+const ODD_HOSTS: [(Oddity, Option<HostForm>); 8] = [
     (Oddity::NoUserAfterTool, Some(HostForm::AssistantAfterTool)),
     (Oddity::StrictTemplate, Some(HostForm::AssistantAfterTool)),
+    (Oddity::PlainTemplate, Some(HostForm::NoTools)),
     (Oddity::NoTextLists, None),
     (Oddity::NoStreamOptions, Some(HostForm::NoStreamOptions)),
     (Oddity::NoTools, Some(HostForm::NoTools)),
     (Oddity::NineCharIds, Some(HostForm::ShortCallIds)),
+    (Oddity::NineCharIdsTemplate, Some(HostForm::ShortCallIds)),
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 mod breaks;
 mod deadlines;
 mod environment;
+mod forms;
 mod host;
 mod odd_hosts;
 mod refusals;

@@ -19,7 +19,9 @@ async fn a_form_that_a_host_refuses_is_tried_once_and_then_remembered() {
     for (oddity, form) in [
         (Oddity::NoStreamOptions, Some("noStreamOptions")),
         (Oddity::NoTools, Some("noTools")),
+        (Oddity::PlainTemplate, Some("noTools")),
         (Oddity::NineCharIds, Some("shortCallIds")),
+        (Oddity::NineCharIdsTemplate, Some("shortCallIds")),
         (Oddity::NoTextLists, None),
     ] {
         let host = Host::new(Format::OpenAi, 100_000);
@@ -69,4 +71,17 @@ async fn calls_are_told_as_text_to_a_model_that_takes_no_tools() {
     }
     let next = agent.inspect(&chat()).await.unwrap();
     assert!(next.tools.is_empty(), "they take no tokens any more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_a_setting_left_out_are_sent_again_without_it() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    for (tools, is_sent) in [(Some(false), false), (None, true)] {
+        let agent = host.agent_set(Rules::default(), |settings| {
+            (settings.window, settings.tools) = (Some(100_000), tools);
+        });
+        assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+        assert_eq!(host.bodies().pop().unwrap().contains("\"tools\":["), is_sent, "{tools:?}");
+        assert!(!host.facts().contains("forms"), "nothing was learned: {}", host.facts());
+    }
 }

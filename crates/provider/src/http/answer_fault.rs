@@ -130,7 +130,8 @@ fn error_message(error: &Json) -> Option<String> {
     }
 }
 
-/// Returns the problems that FastAPI lists: `{"detail":[{"loc":["body","tools"],"msg":"Field required"}]}`.
+/// Returns the problems that FastAPI lists: `{"detail":[{"loc":["body","tools"],"msg":"Field required"}]}`. Mistral has
+/// that object under `message`.
 fn listed_problems(error: &Json) -> Option<String> {
     let problem = |problem: &Json| {
         let message = problem.get("msg")?.as_str()?;
@@ -145,7 +146,10 @@ fn listed_problems(error: &Json) -> Option<String> {
             format!("{}: {message}", place.join("."))
         })
     };
-    let list = ["detail", "message"].iter().find_map(|key| error.get(key)?.as_array())?;
+    let list = ["detail", "message"].iter().find_map(|key| {
+        let value = error.get(key)?;
+        value.as_array().or_else(|| value.get("detail")?.as_array())
+    })?;
     let problems: Vec<String> = list.iter().filter_map(problem).collect();
     (!problems.is_empty()).then(|| problems.join("; "))
 }

@@ -31,8 +31,8 @@ pub(crate) enum RetryAdvice {
     After(Option<Duration>),
     /// One more attempt is made: if it fails in the same way, so would others.
     Once,
-    /// Another attempt is made at once, with a body in this form.
-    Form(HostForm),
+    /// Another attempt is made at once, with a body in the first of these forms that makes a difference.
+    Form(&'static [HostForm]),
 }
 
 /// The receiver of the request, for error messages.
@@ -118,7 +118,7 @@ impl RequestParty<'_> {
         let retry = match (&verdict, hints.should_retry) {
             // No wait helps against these, even if a header says so.
             (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
-            (Verdict::Form(form), _) if self.may_take(*form) => RetryAdvice::Form(*form),
+            (Verdict::Form(forms), _) => RetryAdvice::Form(forms),
             (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.retry_after),
             (_, None | Some(false)) => RetryAdvice::No,
         };
@@ -145,11 +145,6 @@ impl RequestParty<'_> {
             }
         };
         AttemptFailure { error, reason: words, retry }
-    }
-
-    /// Whether the API has a form at all.
-    fn may_take(&self, form: HostForm) -> bool {
-        self.api == Api::OpenAi || form == HostForm::NoTools
     }
 
     /// Returns the provider's message, or at least the meaning of the status.

@@ -20,8 +20,8 @@ pub(crate) enum Verdict {
     Policy,
     /// The provider does not serve the country of the sender.
     Country,
-    /// The host wants another form of the same request.
-    Form(HostForm),
+    /// The host wants another form of the same request: one of these, in the order in which they are tried.
+    Form(&'static [HostForm]),
     /// The problem is temporary.
     Passing,
     /// The provider failed, and it is unknown whether the problem is temporary.
@@ -41,8 +41,9 @@ impl ProviderErrorText {
         if self.is_quota() {
             return Verdict::Quota;
         }
-        if let Some(form) = self.wanted_form() {
-            return Verdict::Form(form);
+        let forms = self.wanted_forms();
+        if !forms.is_empty() {
+            return Verdict::Form(forms);
         }
         if let Some(verdict) = self.verdict_by_words() {
             return verdict;
@@ -68,9 +69,9 @@ impl ProviderErrorText {
             "content_filter",
             "content policy",
             "content management policy",
-            "responsibleaipolicy",
             "content filtering policy",
             "input was flagged",
+            "responsibleaipolicy",
             "safety system",
             "usage policy",
         ];
@@ -126,53 +127,4 @@ impl ProviderErrorText {
         self.marks.iter().any(|mark| MARKS.contains(&mark.as_str()))
             || self.message.to_ascii_lowercase().contains("credit balance is too low")
     }
-
-    /// Returns the form that the host wants instead of the one that it refuses, if it says.
-    fn wanted_form(&self) -> Option<HostForm> {
-        if !matches!(self.status, Some(400 | 404 | 422 | 500 | 501)) {
-            return None;
-        }
-        let message = self.message.to_ascii_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let has_code = |code: &str| self.marks.iter().any(|mark| mark == code);
-        let is_about_id = says(&["tool call id", "tool_call_id", "tool_call.id", "tool_calls"])
-            && says(&["length of 9", "9 characters"]);
-        if self.is_about_max_tokens() {
-            Some(HostForm::MaxCompletionTokens)
-        } else if self.param == "stream_options" || says(&["stream_options"]) {
-            Some(HostForm::NoStreamOptions)
-        } else if says(TAKES_NO_TOOLS) {
-            Some(HostForm::NoTools)
-        } else if has_code("3280") || is_about_id {
-            Some(HostForm::ShortCallIds)
-        } else if has_code("3230") || says(&["after role 'tool'", "roles must alternate"]) {
-            Some(HostForm::AssistantAfterTool)
-        } else {
-            None
-        }
-    }
-
-    fn is_about_max_tokens(&self) -> bool {
-        self.status == Some(400)
-            && self.marks.iter().any(|mark| mark == "unsupported_parameter")
-            && (self.param == "max_tokens" || self.message.contains("'max_tokens'"))
-    }
 }
-
-/// The words of hosts and models that take no tools.
-const TAKES_NO_TOOLS: &[&str] = &[
-    "does not support tool",
-    "do not support tool",
-    "not support function call",
-    "support tool use",
-    "support tool calling",
-    "tools are not supported",
-    "tools is not supported",
-    "tool use is not supported",
-    "tool calling is not supported",
-    "tool calls are not supported",
-    "function calling is not supported",
-    "function calling is not enabled",
-    "tool choice requires --enable-auto-tool-choice",
-    "tools param requires",
-];

@@ -85,7 +85,8 @@ async fn tools_are_sent_as_the_settings_say_whatever_was_learned_of_the_host() {
         [(None, false, true), (Some(false), true, true), (Some(true), false, false)]
     {
         let provider = openai(HttpSettings { tools, ..settings("127.0.0.1:1") });
-        assert_eq!(provider.forms().has(HostForm::NoTools), at_first, "{tools:?}");
+        assert_eq!(provider.forms(), HostForms::default(), "a setting is not learned");
+        assert_eq!(provider.recipe().forms.has(HostForm::NoTools), at_first, "{tools:?}");
         provider.adopt_forms(no_tools);
         assert_eq!(provider.recipe().forms.has(HostForm::NoTools), once_learned, "{tools:?}");
     }

@@ -38,8 +38,10 @@ pub struct Rules {
 pub enum Oddity {
     /// The user may not speak directly after a tool, as at Mistral.
     NoUserAfterTool,
-    /// Roles alternate strictly, tools included, as templates of local models want it.
+    /// Roles alternate strictly, calls and results left out, as templates of local models want it.
     StrictTemplate,
+    /// Roles alternate strictly by their place, and there is no role of tools, as in Gemma's template.
+    PlainTemplate,
     /// A content that is only text is a string and no list.
     NoTextLists,
     /// `stream_options` is unknown.
@@ -48,17 +50,21 @@ pub enum Oddity {
     NoTools,
     /// Ids of calls have nine letters and digits, as at Mistral.
     NineCharIds,
+    /// The same in the words of Mistral's template, which llama.cpp reports as its own failure.
+    NineCharIdsTemplate,
 }
 
 impl Oddity {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::NoUserAfterTool,
         Self::StrictTemplate,
+        Self::PlainTemplate,
         Self::NoTextLists,
         Self::NoStreamOptions,
         Self::NoTools,
         Self::NineCharIds,
+        Self::NineCharIdsTemplate,
     ];
 }
 

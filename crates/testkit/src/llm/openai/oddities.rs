@@ -10,18 +10,18 @@ pub(super) fn judge(oddity: Oddity, body: &Value, messages: &[Value]) -> Result<
     match oddity {
         Oddity::NoUserAfterTool => judge_after_tool(messages),
         Oddity::StrictTemplate => judge_template(messages),
+        Oddity::PlainTemplate => judge_plain_template(messages),
         Oddity::NoTextLists => judge_text_lists(messages),
-        Oddity::NoStreamOptions => match body["stream_options"].is_null() {
-            true => Ok(()),
-            false => Err(refuse(
-                "no_stream_options",
-                None,
-                None,
-                "Extra inputs are not permitted: stream_options",
-            )),
-        },
+        Oddity::NoStreamOptions => judge_stream_options(body),
         Oddity::NoTools => judge_tools(body, messages),
-        Oddity::NineCharIds => judge_ids(messages),
+        Oddity::NineCharIds => judge_ids(messages).map_err(|id| {
+            let words = "but must be a-z, A-Z, 0-9, with a length of 9.";
+            mistral("nine_char_ids", "3280", &format!("Tool call id was {id} {words}"))
+        }),
+        Oddity::NineCharIdsTemplate => judge_ids(messages).map_err(|_| {
+            let words = "Tool call IDs should be alphanumeric strings with length 9!";
+            template_failure("nine_char_ids_template", words)
+        }),
     }
 }
 
@@ -58,11 +58,33 @@ fn judge_template(messages: &[Value]) -> Result<(), Refusal> {
     let wanted = ["user", "assistant"].into_iter().cycle();
     match turns.iter().zip(wanted).all(|(turn, wanted)| *turn == wanted) {
         true => Ok(()),
-        false => {
-            let message = "Conversation roles must alternate user/assistant/user/assistant/...";
-            Err(Refusal { status: 500, ..refuse("strict_template", None, None, message) })
-        }
+        false => Err(template_failure("strict_template", ROLES_ALTERNATE)),
     }
+}
+
+const ROLES_ALTERNATE: &str = "Conversation roles must alternate user/assistant/user/assistant/...";
+
+/// A template that goes by places: every second message is the person's.
+fn judge_plain_template(messages: &[Value]) -> Result<(), Refusal> {
+    let turns = messages.iter().map(role).filter(|role| *role != "system");
+    match turns.enumerate().all(|(at, role)| (role == "user") == (at % 2 == 0)) {
+        true => Ok(()),
+        false => Err(template_failure("plain_template", ROLES_ALTERNATE)),
+    }
+}
+
+/// A template that gives up, which llama.cpp reports as a failure of its own.
+fn template_failure(rule: &'static str, message: &str) -> Refusal {
+    Refusal { status: 500, ..refuse(rule, None, None, message) }
+}
+
+fn judge_stream_options(body: &Value) -> Result<(), Refusal> {
+    if body["stream_options"].is_null() {
+        return Ok(());
+    }
+    let problem = json!({"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted", "input": body["stream_options"]});
+    let body = json!({"object": "error", "message": {"detail": [problem]}, "type": "invalid_request_error", "param": null, "code": null});
+    Err(Refusal { status: 422, body, rule: "no_stream_options" })
 }
 
 fn judge_text_lists(messages: &[Value]) -> Result<(), Refusal> {
@@ -85,16 +107,10 @@ fn judge_tools(body: &Value, messages: &[Value]) -> Result<(), Refusal> {
     Err(refuse("no_tools", None, None, message))
 }
 
-fn judge_ids(messages: &[Value]) -> Result<(), Refusal> {
+/// Returns the first id that is not of nine letters and digits.
+fn judge_ids(messages: &[Value]) -> Result<(), &str> {
     let calls = messages.iter().flat_map(|message| list(&message["tool_calls"]));
     let ids = calls.map(|call| &call["id"]).chain(messages.iter().map(|it| &it["tool_call_id"]));
     let is_short = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    match ids.filter_map(Value::as_str).find(|id| !is_short(id)) {
-        None => Ok(()),
-        Some(id) => Err(mistral(
-            "nine_char_ids",
-            "3280",
-            &format!("Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9."),
-        )),
-    }
+    ids.filter_map(Value::as_str).find(|id| !is_short(id)).map_or(Ok(()), Err)
 }
