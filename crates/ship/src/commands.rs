@@ -17,5 +17,6 @@ pub(crate) mod man;
 pub(crate) mod message_exchange;
 mod polling;
 pub(crate) mod repair;
+pub(crate) mod run_activity;
 pub(crate) mod send;
 pub(crate) mod verify;

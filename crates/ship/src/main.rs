@@ -7,6 +7,7 @@ mod failure;
 mod markdown;
 mod output;
 mod process;
+mod progress_line;
 mod session;
 mod style;
 mod table;

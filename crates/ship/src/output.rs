@@ -1,6 +1,6 @@
 //! Prints to people and programs, either of which may go away.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 
 use ship_agent::ContextName;
 use ship_message::json::{Json, Object};
@@ -39,42 +39,6 @@ pub(crate) fn print_notice(text: &str) {
     let line = table::wrap_on_stderr(&format!("({})", escape_unprintable(text)), 1);
     let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
 }
-
-/// A note on standard error that the next one replaces.
-#[derive(Default)]
-pub(crate) struct PassingNote {
-    is_shown: bool,
-}
-
-impl PassingNote {
-    /// Shows a note in the place of the one before. Where nothing can be replaced, it is a line of its own.
-    pub(crate) fn show(&mut self, text: &str) {
-        if !std::io::stderr().is_terminal() {
-            print_notice(text);
-            return;
-        }
-        let line = Style::of_stderr().dim(&format!("({})", escape_unprintable(text)));
-        // If standard error is gone, there is no reader to inform.
-        let _ = write!(std::io::stderr(), "{CLEAR_LINE}{line}");
-        self.is_shown = true;
-    }
-
-    /// Removes the note, before something else is printed.
-    pub(crate) fn clear(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
-            let _ = write!(std::io::stderr(), "{CLEAR_LINE}");
-        }
-    }
-}
-
-impl Drop for PassingNote {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-/// Moves to the beginning of the line and empties it.
-const CLEAR_LINE: &str = "\r\x1b[2K";
 
 /// Prints a failure: JSON on standard output, or text on standard error.
 pub(crate) fn print_failure(failure: &Failure, json: bool) {

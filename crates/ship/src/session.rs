@@ -124,6 +124,14 @@ impl Session {
         }
     }
 
+    /// Returns the name of the model, as the person knows it.
+    pub(crate) fn model_name(&self) -> String {
+        match self.project.provider().provider {
+            ProviderName::Offline => "the offline model".to_owned(),
+            _ => chosen_model(&self.project).unwrap_or_else(|| "the model".to_owned()),
+        }
+    }
+
     /// Describes the provider and the model to the person.
     pub(crate) fn describe_model(&self) -> String {
         let choice = self.project.provider();

@@ -44,6 +44,10 @@ impl Style {
 
 /// Whether colours are wanted, by <https://no-color.org>, and the terminal can show them.
 fn wants_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb_terminal()
+}
+
+/// Whether the terminal can neither show colours nor move its cursor.
+pub(crate) fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

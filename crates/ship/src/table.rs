@@ -44,7 +44,7 @@ pub(crate) fn wrap_lines(text: &str) -> String {
 
 /// Breaks a text in the same way for standard error.
 pub(crate) fn wrap_on_stderr(text: &str, indent: usize) -> String {
-    wrap(text, indent, columns_of(std::io::stderr()))
+    wrap(text, indent, columns_of_stderr())
 }
 
 /// Breaks a text in the same way at a width that is known.
@@ -77,6 +77,11 @@ fn without_styles(text: &str) -> String {
 /// Returns the columns of the terminal on standard output. Other programs get whole lines.
 pub(crate) fn columns() -> usize {
     columns_of(std::io::stdout())
+}
+
+/// Returns the columns of the terminal on standard error.
+pub(crate) fn columns_of_stderr() -> usize {
+    columns_of(std::io::stderr())
 }
 
 fn columns_of(stream: impl AsFd) -> usize {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -11,8 +12,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// The time after which a command that shows nothing more is taken for stuck.
-const STUCK: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+/// The time after which a command that does not show what is wanted is taken for stuck.
+const STUCK: Duration = Duration::from_secs(60);
+
+/// The part of the output that a failure shows: its end.
+const FAILURE_BYTES: usize = 2000;
 
 /// The rows of [`Terminal::screen`]: so many that nothing is scrolled out of it.
 const SCREEN_ROWS: NonZero<u16> = NonZero::new(1000).unwrap();
@@ -62,6 +66,7 @@ impl Terminal {
     /// Reads on until `wanted` is shown, and returns everything up to its end that was not returned before.
     #[track_caller]
     pub fn until(&mut self, wanted: &str) -> String {
+        let deadline = Instant::now() + STUCK;
         loop {
             let new = &self.shown[self.seen..];
             if let Some(at) = new.windows(wanted.len()).position(|at| at == wanted.as_bytes()) {
@@ -69,23 +74,32 @@ impl Terminal {
                 self.seen += at + wanted.len();
                 return read;
             }
-            let more = self.read_more();
-            let new = String::from_utf8_lossy(&self.shown[self.seen..]);
-            assert!(more, "{wanted:?} is not shown: {new:?}");
+            if !self.read_more(deadline) {
+                let new = &self.shown[self.seen..];
+                let end = &new[new.len().saturating_sub(FAILURE_BYTES)..];
+                panic!("{wanted:?} is not shown: {:?}", String::from_utf8_lossy(end));
+            }
         }
     }
 
     /// Reads on until the command has ended, and returns everything that it has shown since the last look.
     pub fn all(&mut self) -> String {
-        while self.read_more() {}
+        self.read_to_end();
         let new = String::from_utf8_lossy(&self.shown[self.seen..]).into_owned();
         self.seen = self.shown.len();
         new
     }
 
+    fn read_to_end(&mut self) {
+        let deadline = Instant::now() + STUCK;
+        while self.read_more(deadline) {}
+    }
+
     /// Reads what comes next. Returns false if the command has ended, or is stuck.
-    fn read_more(&mut self) -> bool {
-        let ready = poll(&mut [PollFd::new(&self.ours, PollFlags::IN)], Some(&STUCK)).unwrap();
+    fn read_more(&mut self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap();
+        let ready = poll(&mut [PollFd::new(&self.ours, PollFlags::IN)], Some(&left)).unwrap();
         if ready == 0 {
             return false;
         }
@@ -143,7 +157,7 @@ impl Terminal {
     #[track_caller]
     pub fn exit_code(&mut self) -> i32 {
         // A command that still writes would wait for a reader.
-        while self.read_more() {}
+        self.read_to_end();
         self.child.wait().unwrap().code().expect("it ended by itself")
     }
 }

@@ -237,6 +237,8 @@ impl Summariser<'_> {
             let sink = Box::new(|chunk: Chunk| match chunk {
                 Chunk::TextDelta(_, delta) => answer.push_str(&delta),
                 Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. } => called = true,
+                // The person learns what the provider waits for.
+                Chunk::Data(_) => self.work.notify(&RunEvent::Chunk(chunk)),
                 _ => {}
             });
             let answering = asking.answer(self.work, sink);

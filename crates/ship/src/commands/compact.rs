@@ -11,12 +11,16 @@ use ship_store::Timestamp;
 
 use super::frozen_holder::unless_frozen;
 use super::message_exchange::{Notice, read_notice};
+use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 
 /// The time after which the person is told how far a compaction is.
 const UNTOLD: Duration = Duration::from_secs(1);
+
+/// The progress of a compaction that has not said more.
+const MAKING_ROOM: &str = "making room";
 
 /// The flags of the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +43,9 @@ pub(crate) async fn run(session: &Session, flags: CompactFlags) -> Result<ExitCo
 
 async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
     let agent = session.agent()?;
+    let activity = RunActivity::begin(session).making_room(MAKING_ROOM);
     let listener = agent.listen(&session.chat);
-    let compacted = run_with_notices(listener, agent.compact(&session.chat, wishes));
+    let compacted = run_with_notices(activity, listener, agent.compact(&session.chat, wishes));
     let compacted = unless_frozen(session, &agent, compacted).await?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
@@ -73,23 +78,28 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     ))
 }
 
-/// Waits for a compaction. A long one reports its progress on standard error.
+/// Waits for a compaction, and shows its progress on standard error. Without a terminal, a long one reports it.
 #[expect(clippy::disallowed_methods, reason = "a long wait is reported after a while")]
-async fn run_with_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+async fn run_with_notices<T>(
+    mut activity: RunActivity,
+    mut listener: Listener,
+    running: impl Future<Output = T>,
+) -> T {
     let mut running = pin!(running);
     let mut untold = pin!(tokio::time::sleep(UNTOLD));
     let mut is_late = false;
-    let mut latest = "making room".to_owned();
+    let mut latest = MAKING_ROOM.to_owned();
     loop {
         tokio::select! {
             // The result is checked first, so that no progress is printed after the end.
             biased;
             result = &mut running => return result,
-            () = &mut untold, if !is_late => {
+            () = &mut untold, if !is_late && !activity.is_shown() => {
                 is_late = true;
                 output::print_notice(&latest);
             }
             Some(event) = listener.next() => {
+                activity.follow(&event);
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
                 let Some(Notice::MakingRoom(text)) = read_notice(part) else { continue };
                 if is_late {
@@ -97,6 +107,7 @@ async fn run_with_notices<T>(mut listener: Listener, running: impl Future<Output
                 }
                 latest = text.to_owned();
             }
+            () = activity.next_frame(true) => {}
         }
     }
 }

@@ -1,5 +1,7 @@
 //! One turn: accepts a message and follows its answer.
 
+use std::time::Duration;
+
 use ship_agent::{AcceptedMessage, Agent, Inbound, LaneWaiting, Reply, WayBack};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
@@ -129,7 +131,7 @@ pub(crate) enum Notice<'a> {
     /// The context was compacted.
     MadeRoom(&'a str),
     /// The provider is asked again after a wait.
-    Retry(&'a str),
+    Retry { text: &'a str, wait: Duration },
     /// Any other notice.
     Other(&'a str),
 }
@@ -163,7 +165,10 @@ pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
         Some("context") => Notice::Context(ContextNotice::new(text, data.get("wayBack"))),
         Some("compacting") => Notice::MakingRoom(text),
         Some("compacted") => Notice::MadeRoom(text),
-        Some("retry") => Notice::Retry(text),
+        Some("retry") => {
+            let millis = data.get("waitMs").and_then(Json::as_u64).unwrap_or_default();
+            Notice::Retry { text, wait: Duration::from_millis(millis) }
+        }
         _ => Notice::Other(text),
     })
 }

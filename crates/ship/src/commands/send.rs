@@ -11,6 +11,7 @@ use ship_store::{ContextId, Metadata, STOPPED};
 use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
 use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
+use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -30,6 +31,7 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
 /// Sends a message and waits for the answer.
 pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Result<Reply, Failure> {
     let turn = MessageExchange::new(session, agent);
+    let activity = RunActivity::begin(session);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
@@ -38,7 +40,7 @@ pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Resu
         return Err(unknown_if_kept());
     };
     let listener = agent.listen(&session.chat);
-    let followed = print_notices(session, listener, turn.reply(&accepted, &interrupt));
+    let followed = print_notices(session, listener, activity, turn.reply(&accepted, &interrupt));
     let ended = interrupt.stop_on_interrupt(followed).await;
     for notice in news.read().await? {
         output::print_notice(&notice.line_for_shell(session));
@@ -123,31 +125,43 @@ fn run_failure(session: &Session, message: &UiMessage, sentence: &str) -> Failur
 async fn print_notices<T>(
     session: &Session,
     mut listener: Listener,
+    mut activity: RunActivity,
     running: impl Future<Output = T>,
 ) -> T {
     let mut running = pin!(running);
-    let mut note = output::PassingNote::default();
     loop {
         tokio::select! {
             result = &mut running => return result,
             Some(event) = listener.next() => {
-                let part = match &event {
-                    RunEvent::Chunk(Chunk::Data(part)) => part,
-                    RunEvent::Waiting(waiting) => {
-                        print_waiting(session, waiting);
-                        continue;
-                    }
-                    _ => continue,
-                };
-                note.clear();
-                match read_notice(part) {
-                    Some(Notice::Retry(text)) => note.show(text),
-                    Some(Notice::Context(notice)) => output::print_notice(&notice.line_for_shell(session)),
-                    // A compaction is no reason to worry; waiting for a provider may be.
-                    Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::print_notice(text),
-                    Some(Notice::Other(text)) => output::print_warning(text),
-                    None => {}
-                }
+                activity.follow(&event);
+                print_notice(session, &event, &mut activity);
+            }
+            () = activity.next_frame(true) => {}
+        }
+    }
+}
+
+fn print_notice(session: &Session, event: &RunEvent, activity: &mut RunActivity) {
+    let notice = match event {
+        RunEvent::Chunk(Chunk::Data(part)) => read_notice(part),
+        RunEvent::Waiting(waiting) => {
+            activity.erase();
+            return print_waiting(session, waiting);
+        }
+        _ => None,
+    };
+    match notice {
+        None | Some(Notice::Retry { .. }) => {}
+        // The line of the activity says it, and the result is told.
+        Some(Notice::MakingRoom(_)) if activity.is_shown() => {}
+        Some(notice) => {
+            activity.erase();
+            match notice {
+                Notice::Context(notice) => output::print_notice(&notice.line_for_shell(session)),
+                // A compaction is no reason to worry; other notices may be.
+                Notice::MakingRoom(text) | Notice::MadeRoom(text) => output::print_notice(text),
+                Notice::Other(text) => output::print_warning(text),
+                Notice::Retry { .. } => {}
             }
         }
     }

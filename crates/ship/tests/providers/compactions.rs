@@ -1,9 +1,12 @@
 //! What a person sees while room is made, and when a compaction cannot be taken back.
 
-use ship_testkit::llm::{Answer, Format, Gate, Speech};
+use ship_testkit::llm::{Answer, Format, Gate, Speech, faults};
 use ship_testkit::summary::SUMMARY;
 
 use crate::world::{World, error_line};
+
+/// Settings with which two messages stay.
+const KEEP_TWO: &str = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
 
 /// A chat of four turns with a model of eight thousand tokens.
 fn world() -> World {
@@ -14,8 +17,7 @@ fn world() -> World {
 
 /// The same, with summaries that wait for a gate.
 fn world_with_summaries_behind(gate: Gate) -> World {
-    let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
-    let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);
+    let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, KEEP_TWO);
     world.server.otherwise(Answer::judge(move |exchange| {
         if exchange.body.to_string().contains("You keep the memory of a long chat") {
             return gate.hold(Speech::text(SUMMARY));
@@ -134,6 +136,17 @@ fn whoever_wants_no_originals_is_told_what_is_purged_and_what_is_not() {
     let told = world.ship.run(&["compact"]).text();
     assert!(told.contains("the sealed log is purged"), "{told}");
     assert!(told.ends_with("The ledger keeps what was said to and by people.\n"), "{told}");
+}
+
+#[test]
+fn a_compaction_whose_provider_asks_for_patience_says_so() {
+    let world = world();
+    let settings = world.settings(Format::OpenAi, r#""retries": 1, "window": 8000"#, KEEP_TWO);
+    world.ship.write("ship.json", &settings);
+    world.server.then(faults::rate_limited_millis(1100));
+    let ran = world.ship.run(&["compact"]);
+    assert!(ran.text().starts_with("6 messages became a summary"), "{}", ran.out());
+    assert!(ran.err().contains("(retrying in 2 s (429))\n"), "{}", ran.err());
 }
 
 #[test]

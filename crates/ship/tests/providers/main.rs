@@ -24,6 +24,7 @@ mod logs;
 mod odd;
 mod outages;
 mod overflows;
+mod progress;
 mod refusals;
 mod switches;
 mod thinking;

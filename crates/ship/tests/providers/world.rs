@@ -48,6 +48,11 @@ impl World {
         Self { ship: self.ship.env(name, value), ..self }
     }
 
+    /// The settings of a project that asks this provider.
+    pub(crate) fn settings(&self, format: Format, llm: &str, others: &str) -> String {
+        settings(&self.server, format, llm, others)
+    }
+
     /// Asks somebody else from now on.
     pub(crate) fn switch(&self, format: Format, llm: &str) {
         self.ship.write("ship.json", &settings(&self.server, format, llm, ""));

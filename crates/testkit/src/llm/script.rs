@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::{Exchange, Refusal};
+use super::{Exchange, Kind, Refusal};
 use crate::summary::summary_within;
 
 /// A wire format.
@@ -252,6 +252,19 @@ impl Gate {
         Answer::judge(move |exchange| {
             let stream = exchange.stream(&exchange.frames(&speech));
             Answer::Raw([vec![Step::Wait(gate.clone())], stream].concat())
+        })
+    }
+
+    /// Makes a streamed answer that waits for the gate before its first event of a kind.
+    pub fn hold_before(&self, kind: Kind, speech: Speech) -> Answer {
+        let gate = self.clone();
+        Answer::judge(move |exchange| {
+            let frames = exchange.frames(&speech);
+            let at = frames.iter().position(|frame| frame.kind == kind).expect("such an event");
+            let mut steps = exchange.stream(&frames);
+            // The first step is the head of the response.
+            steps.insert(at + 1, Step::Wait(gate.clone()));
+            Answer::Raw(steps)
         })
     }
 

@@ -9,9 +9,10 @@ use ship_message::Chunk;
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
 use crate::commands::message_exchange::{Notice, print_waiting, read_notice};
+use crate::commands::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::markdown::Markdown;
-use crate::output::{self, PassingNote};
+use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::text_for_user;
@@ -24,14 +25,16 @@ pub(super) struct Screen<'a> {
     markdown: Markdown,
     /// Whether the cursor is not at the start of a line.
     mid_line: bool,
-    note: PassingNote,
+    activity: RunActivity,
 }
 
 impl<'a> Screen<'a> {
     pub(super) fn new(session: &'a Session, listener: Listener) -> Self {
-        let style = Style::of_stdout();
-        let (markdown, note) = (Markdown::of_stdout(), PassingNote::default());
-        Self { session, listener, style, markdown, mid_line: false, note }
+        let activity = RunActivity::begin(session);
+        // A line between the answers on the way to another program would only be in its way.
+        let activity = if std::io::stdout().is_terminal() { activity } else { activity.hidden() };
+        let (style, markdown) = (Style::of_stdout(), Markdown::of_stdout());
+        Self { session, listener, style, markdown, mid_line: false, activity }
     }
 
     /// Shows events until `running` ends, and returns its result.
@@ -52,40 +55,35 @@ impl<'a> Screen<'a> {
                     }
                 }
                 result = &mut running => break result,
+                () = self.activity.next_frame(!self.mid_line) => {}
             }
         };
-        self.note.clear();
+        // The terminal has shown `^C` at the cursor, perhaps behind the line that is erased.
+        let was_erased = self.activity.erase();
         shown?;
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }
-        // The terminal has shown `^C` at the cursor.
-        self.mid_line |= interrupt.was_pressed() && std::io::stdout().is_terminal();
-        output::print_part(&self.markdown.end())?;
-        self.new_line()?;
+        self.mid_line |= interrupt.was_pressed() && !was_erased && std::io::stdout().is_terminal();
+        self.end_text()?;
         Ok(result)
     }
 
     /// Ends the output of a run that the person does not wait for.
     pub(super) fn end_early(mut self) -> Result<(), Failure> {
-        self.mid_line |= std::io::stdout().is_terminal();
-        output::print_part(&self.markdown.end())?;
-        self.new_line()
+        self.mid_line |= !self.activity.erase() && std::io::stdout().is_terminal();
+        self.end_text()
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
-        self.note.clear();
+        self.activity.follow(event);
         match event {
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
                 let text = self.markdown.push(&output::escape_unprintable(delta));
-                self.mid_line = !delta.ends_with('\n');
-                output::print_part(&text)
+                self.print_part(&text)
             }
             // An interrupted text has no end of its own, and the next text does not continue it.
-            RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => {
-                output::print_part(&self.markdown.end())?;
-                self.new_line()
-            }
+            RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => self.end_text(),
             RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) => {
                 self.print_note(&format!("[{}]", output::escape_unprintable(tool_name)))
             }
@@ -97,33 +95,15 @@ impl<'a> Screen<'a> {
                 output::escape_unprintable(tool_name)
             )),
             RunEvent::Chunk(Chunk::Data(part)) => match read_notice(part) {
-                Some(Notice::Context(notice)) => {
-                    output::print_part(&self.markdown.end())?;
-                    self.new_line()?;
-                    output::print_line(&dim_line(&notice.line))
-                }
-                Some(Notice::Retry(text)) => {
-                    self.note.show(text);
-                    Ok(())
-                }
-                // A reader at the other end of a pipe gets only the answers.
-                Some(Notice::MakingRoom(text) | Notice::MadeRoom(text))
-                    if !std::io::stdout().is_terminal() =>
-                {
-                    output::print_notice(text);
-                    Ok(())
-                }
-                Some(Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text)) => {
-                    output::print_part(&self.markdown.end())?;
-                    self.print_note(&format!("[{}]", output::escape_unprintable(text)))
-                }
+                Some(notice) => self.show_notice(notice),
                 None => Ok(()),
             },
             RunEvent::Sent(text) => {
-                self.new_line()?;
-                output::print_line(&text_for_user::render_text(text))
+                self.end_line()?;
+                self.print_part(&format!("{}\n", text_for_user::render_text(text)))
             }
             RunEvent::Waiting(waiting) => {
+                self.activity.erase();
                 print_waiting(self.session, waiting);
                 Ok(())
             }
@@ -131,12 +111,51 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn print_note(&mut self, text: &str) -> Result<(), Failure> {
-        self.new_line()?;
-        output::print_line(&self.style.cyan(text))
+    fn show_notice(&mut self, notice: Notice<'_>) -> Result<(), Failure> {
+        match notice {
+            Notice::Context(notice) => {
+                self.end_text()?;
+                self.print_part(&format!("{}\n", dim_line(&notice.line)))
+            }
+            // The line of the activity says it, and the result is told.
+            Notice::MakingRoom(_) if self.activity.is_shown() => Ok(()),
+            Notice::Retry { .. } => Ok(()),
+            // A reader at the other end of a pipe gets only the answers.
+            Notice::MakingRoom(text) | Notice::MadeRoom(text)
+                if !std::io::stdout().is_terminal() =>
+            {
+                output::print_notice(text);
+                Ok(())
+            }
+            Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text) => {
+                self.end_text()?;
+                self.print_note(&format!("[{}]", output::escape_unprintable(text)))
+            }
+        }
     }
 
-    fn new_line(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.mid_line) { output::print_line("") } else { Ok(()) }
+    /// Prints the rest of a text, and ends its line.
+    fn end_text(&mut self) -> Result<(), Failure> {
+        let rest = self.markdown.end();
+        self.print_part(&rest)?;
+        self.end_line()
+    }
+
+    fn print_note(&mut self, text: &str) -> Result<(), Failure> {
+        self.end_line()?;
+        self.print_part(&format!("{}\n", self.style.cyan(text)))
+    }
+
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if self.mid_line { self.print_part("\n") } else { Ok(()) }
+    }
+
+    fn print_part(&mut self, text: &str) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.activity.erase();
+        self.mid_line = !text.ends_with('\n');
+        output::print_part(text)
     }
 }
