@@ -10,6 +10,6 @@ mod token_meter;
 
 pub use piece_tokens::PieceTokens;
 
-pub(crate) use host_limits::{HostLimits, RequestSize};
+pub(crate) use host_limits::HostLimits;
 pub(crate) use piece_tokens::{RequestLoad, RequestPieces};
 pub(crate) use token_meter::TokenMeter;

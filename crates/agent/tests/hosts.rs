@@ -8,7 +8,7 @@ use ship_message::json::Json;
 use ship_provider::{ApiKey, CachedSequence, HttpProvider, HttpSettings};
 use ship_store::disk::{Disk as _, OpenMode};
 use ship_store::{FileStore, StoreOptions};
-use ship_testkit::llm::{Answer, Format, LlmServer, Rules as Judge, Status, count};
+use ship_testkit::llm::{Answer, Exchange, Format, LlmServer, Rules as Judge, Status, count};
 use ship_testkit::random::Random;
 use ship_testkit::sim::SimDisk;
 
@@ -27,20 +27,50 @@ struct Host {
     format: Format,
     log: Arc<KeptLog>,
     said: AtomicUsize,
+    /// The number of requests that it refused by the rule of [`Self::that_refuses`].
+    refusals: Arc<AtomicUsize>,
 }
 
 impl Host {
     /// A host whose window has `takes` tokens.
     fn new(format: Format, takes: u64) -> Self {
         let server = LlmServer::with(Judge { window: Some(takes), ..Judge::default() });
-        server.otherwise(Answer::judge(|exchange| {
-            match exchange.body.to_string().contains("You keep the memory of a long chat") {
-                true => Answer::summary(),
-                false => Answer::text("Aye."),
-            }
-        }));
+        server.otherwise(Answer::judge(answer));
         let (disk, log) = (SimDisk::new(), Arc::default());
-        Self { server, disk, format, log, said: AtomicUsize::new(0) }
+        Self { server, disk, format, log, said: AtomicUsize::new(0), refusals: Arc::default() }
+    }
+
+    /// A host that names no number: it refuses prompts and answers of more than `takes` tokens together.
+    fn without_numbers(format: Format, takes: u64) -> Self {
+        let message = "Please reduce the length of the messages or completion.";
+        Self::that_refuses(format, message, move |exchange| {
+            let longest = exchange.body["max_tokens"].as_u64().unwrap_or_default();
+            exchange.counted.input + longest > takes
+        })
+    }
+
+    /// A host that refuses, in these words, what is too long by a rule.
+    fn that_refuses(
+        format: Format,
+        message: &'static str,
+        is_too_long: impl Fn(&Exchange) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let host = Self::new(format, 0);
+        host.server.set_rules(Judge::default());
+        let refusals = Arc::clone(&host.refusals);
+        host.server.otherwise(Answer::judge(move |exchange| match is_too_long(exchange) {
+            true => {
+                refusals.fetch_add(1, Ordering::SeqCst);
+                refusal(message)
+            }
+            false => answer(exchange),
+        }));
+        host
+    }
+
+    /// The number of requests that were refused.
+    fn count_refusals(&self) -> usize {
+        self.refused().len() + self.refusals.load(Ordering::SeqCst)
     }
 
     /// An agent in a new process, without any settings.
@@ -110,6 +140,25 @@ impl Host {
         assert_eq!(read, bytes.len());
         String::from_utf8(bytes).unwrap()
     }
+}
+
+/// The answer of a model that says little.
+fn answer(exchange: &Exchange) -> Answer {
+    match exchange.body.to_string().contains("You keep the memory of a long chat") {
+        true => Answer::summary(),
+        false => Answer::text("Aye."),
+    }
+}
+
+/// A refusal in these words.
+fn refusal(message: &str) -> Answer {
+    refusal_with(400, message)
+}
+
+fn refusal_with(status: u16, message: &str) -> Answer {
+    let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    Answer::Status(Status { status, headers, body: body.into_bytes() })
 }
 
 /// Words of about this number of `tokens`.

@@ -22,12 +22,6 @@ impl Engine {
         self.rules.window.or_else(|| self.provider.window_tokens())
     }
 
-    /// Returns the number of tokens that an answer may have, if nothing else takes the room.
-    pub(crate) fn answer_max(&self) -> u64 {
-        let max = self.rules.max_tokens;
-        self.token_meter.limits().answer.map_or(max, |shown| max.min(shown))
-    }
-
     /// Learns, in a new process, how the provider counts: from the recorded requests of the chat, and from the data
     /// that its log carries.
     pub(crate) async fn remember_counts(

@@ -11,7 +11,6 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::{PreparedRequest, last_request, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
-use crate::tokens::RequestSize;
 
 /// The number of overflow errors after which a run gives up if its message does not grow in between.
 const OVERFLOWS_MAX: usize = 2;
@@ -30,8 +29,8 @@ pub(crate) struct RequestFit {
     refused: Option<RefusedRequest>,
     /// Whether a shorter answer alone was tried since the message has grown.
     is_answer_shortened: bool,
-    /// The size of the first request since then that was refused without a number.
-    refused_size: Option<RequestSize>,
+    /// The tokens of the last request since then that was refused without a number, with its answer.
+    refused_tokens: Option<u64>,
     /// Whether a smaller request was tried since then after a refusal without any reason.
     is_suspected: bool,
     /// Whether the tokens of the last request were counted.
@@ -69,10 +68,10 @@ impl RequestFit {
             overflows: 0,
             refused: None,
             is_answer_shortened: false,
-            refused_size: None,
+            refused_tokens: None,
             is_suspected: false,
             is_counted: false,
-            answer_max: work.locked.engine.answer_max(),
+            answer_max: work.locked.engine.rules.max_tokens,
             was_compacted: false,
             compactions: 0,
             last_message: (String::new(), 0),
@@ -142,17 +141,13 @@ impl RequestFit {
     }
 
     /// Learns from the size of an accepted request, if a larger one was refused without a number.
-    pub(crate) async fn note_accepted(
-        &mut self,
-        work: &ActiveRun,
-        request: &PreparedRequest,
-        answer: u64,
-    ) {
-        let Some(refused) = self.refused_size.take() else { return };
-        let meter = &work.locked.engine.token_meter;
-        let prompt = meter.estimate_request(request.pieces());
-        meter.learn_refused(refused, RequestSize { prompt, answer });
-        work.locked.engine.keep_host_facts(work.locked.chat.key()).await;
+    pub(crate) async fn note_accepted(&mut self, work: &ActiveRun) {
+        let Some(refused) = self.refused_tokens.take() else { return };
+        let engine = &work.locked.engine;
+        engine.token_meter.learn_refused(refused);
+        // From now on the window that is assumed limits the answers.
+        self.answer_max = engine.rules.max_tokens;
+        engine.keep_host_facts(work.locked.chat.key()).await;
     }
 
     /// Prepares the next request, and compacts the context first if the request is too large.
@@ -250,7 +245,7 @@ impl RequestFit {
         answer: u64,
     ) -> CompactionReason {
         let prompt = work.locked.engine.token_meter.estimate_request(request.pieces());
-        self.refused_size.get_or_insert(RequestSize { prompt, answer });
+        self.refused_tokens = Some(prompt.saturating_add(answer));
         let is_answer_large = answer > prompt && answer > 4 * ANSWER_MIN;
         self.shorten_answer();
         if is_answer_large && self.may_shorten_answer() {

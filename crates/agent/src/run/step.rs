@@ -189,7 +189,7 @@ async fn ask_model(
         Err(error) => Ok(Some(provider_failure(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
-            progress.fit.note_accepted(work, &prepared, written.request.max_tokens).await;
+            progress.fit.note_accepted(work).await;
             progress.push(work, Chunk::FinishStep);
             log_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;

@@ -13,8 +13,6 @@ pub(crate) struct HostLimits {
     /// The size of the smallest request, with its answer, that it refused without a number and accepted when it was
     /// made smaller.
     pub(crate) refused: Option<u64>,
-    /// The longest answer that it lets be asked for, if it has refused more without a number.
-    pub(crate) answer: Option<u64>,
     /// The size of the largest request that it accepted.
     pub(crate) accepted: u64,
 }
@@ -22,24 +20,32 @@ pub(crate) struct HostLimits {
 impl HostLimits {
     /// Returns the number of tokens that the host takes at most, as far as it has shown.
     pub(crate) fn window(&self) -> Option<u64> {
-        self.named.into_iter().chain(self.refused).min()
+        let assumed = self.refused.map(|refused| self.assume_window(refused));
+        self.named.into_iter().chain(assumed).min()
     }
 
-    /// Learns the limit that a refusal named.
+    /// Returns the window that a host is assumed to have which has `refused` so many tokens: 1,000 tokens doubled as
+    /// often as there is room, because most windows are of such a size or a little more. It has at least what the host
+    /// has accepted.
+    fn assume_window(&self, refused: u64) -> u64 {
+        let below = refused.saturating_sub(1);
+        let doublings = (below / LIMIT_MIN).checked_ilog2().unwrap_or_default();
+        let usual = below.min(LIMIT_MIN << doublings);
+        Some(self.accepted).filter(|accepted| *accepted < refused).map_or(usual, |it| it.max(usual))
+    }
+
+    /// Learns the limit that a refusal named. It is better than any assumption.
     pub(super) fn learn_named(&mut self, limit: u64) {
         if limit >= LIMIT_MIN {
-            self.named = Some(limit);
+            (self.named, self.refused) = (Some(limit), None);
         }
     }
 
-    /// Learns from a request that was refused without a number, and accepted when it was smaller.
-    pub(super) fn learn_refused(&mut self, refused: RequestSize, accepted: RequestSize) {
-        let total = refused.prompt.saturating_add(refused.answer);
-        if total >= LIMIT_MIN {
-            self.refused = Some(self.refused.map_or(total, |known| known.min(total)));
-        }
-        if accepted.answer < refused.answer {
-            self.answer = Some(self.answer.map_or(accepted.answer, |it| it.min(accepted.answer)));
+    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when it was
+    /// smaller.
+    pub(super) fn learn_refused(&mut self, tokens: u64) {
+        if tokens >= LIMIT_MIN {
+            self.refused = Some(self.refused.map_or(tokens, |known| known.min(tokens)));
         }
     }
 
@@ -47,16 +53,13 @@ impl HostLimits {
     pub(super) fn learn_accepted(&mut self, prompt: u64) {
         self.accepted = self.accepted.max(prompt);
         self.named = self.named.filter(|limit| prompt <= *limit);
-        if self.refused.is_some_and(|refused| prompt > refused) {
-            (self.refused, self.answer) = (None, None);
-        }
+        self.refused = self.refused.filter(|refused| prompt <= *refused);
     }
 
     /// Writes the sizes to the facts of a host.
     pub(crate) fn write_to(&self, facts: &mut Object) {
         facts.set_or_remove("limit", self.named.map(Json::from));
         facts.set_or_remove("refused", self.refused.map(Json::from));
-        facts.set_or_remove("answer", self.answer.map(Json::from));
         facts.set_or_remove("accepted", Some(self.accepted).filter(|it| *it > 0).map(Json::from));
     }
 
@@ -67,28 +70,14 @@ impl HostLimits {
         Self {
             named: limit("limit"),
             refused: limit("refused"),
-            answer: size("answer").filter(|answer| *answer > 0),
             accepted: size("accepted").unwrap_or_default(),
         }
     }
 }
 
-/// The size of a request: what it shows, and what it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RequestSize {
-    /// The estimated tokens of the prompt.
-    pub(crate) prompt: u64,
-    /// The tokens that the answer may have.
-    pub(crate) answer: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn size(prompt: u64, answer: u64) -> RequestSize {
-        RequestSize { prompt, answer }
-    }
 
     #[test]
     fn a_limit_holds_until_the_host_accepts_more() {
@@ -103,17 +92,34 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_without_a_number_bounds_the_request_and_its_answer() {
+    fn a_host_that_refuses_without_a_number_is_assumed_to_have_the_next_usual_window() {
+        for (refused, accepted, window) in [
+            (10_492, 2_300, 8_000),
+            (10_492, 9_000, 9_000),
+            (8_001, 0, 8_000),
+            (8_000, 8_000, 4_000),
+            (40_000, 0, 32_000),
+            (1_000, 0, 999),
+            (u64::MAX, 0, 1_000 << 54),
+        ] {
+            let mut limits = HostLimits { accepted, ..HostLimits::default() };
+            limits.learn_refused(refused);
+            assert_eq!(limits.window(), Some(window), "{refused} refused, {accepted} accepted");
+        }
+    }
+
+    #[test]
+    fn the_smallest_refusal_counts_until_a_limit_is_named_or_more_is_accepted() {
         let mut limits = HostLimits::default();
-        limits.learn_refused(size(2_300, 8_192), size(2_300, 512));
-        assert_eq!((limits.window(), limits.answer), (Some(10_492), Some(512)));
-        limits.learn_refused(size(7_000, 512), size(4_000, 512));
-        assert_eq!((limits.window(), limits.answer), (Some(7_512), Some(512)));
-        limits.learn_named(6_000);
-        assert_eq!(limits.window(), Some(6_000));
+        limits.learn_refused(7_512);
+        limits.learn_refused(10_492);
+        assert_eq!(limits.refused, Some(7_512));
         let mut facts = Object::new();
         limits.write_to(&mut facts);
         assert_eq!(HostLimits::read_from(&facts), limits);
+        let mut named = limits;
+        named.learn_named(6_000);
+        assert_eq!(named.window(), Some(6_000));
         limits.learn_accepted(8_000);
         assert_eq!(limits, HostLimits { accepted: 8_000, ..HostLimits::default() });
     }

@@ -10,7 +10,7 @@ use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
-use super::host_limits::{HostLimits, RequestSize};
+use super::host_limits::HostLimits;
 use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
 use super::rough::{rough_message_tokens, rough_tokens};
 use crate::records::{RecordedRequest, RequestAnswer};
@@ -57,9 +57,10 @@ impl TokenMeter {
         self.limits.lock().learn_named(limit);
     }
 
-    /// Learns from a request that was refused without a number, and accepted when it was smaller.
-    pub(crate) fn learn_refused(&self, refused: RequestSize, accepted: RequestSize) {
-        self.limits.lock().learn_refused(refused, accepted);
+    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when it was
+    /// smaller.
+    pub(crate) fn learn_refused(&self, tokens: u64) {
+        self.limits.lock().learn_refused(tokens);
     }
 
     /// Learns from the size of a request that the provider has accepted and counted.

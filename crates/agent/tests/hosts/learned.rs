@@ -2,17 +2,6 @@
 
 use super::*;
 
-/// A refusal for the length, in these words.
-fn refusal(message: &str) -> Answer {
-    refusal_with(400, message)
-}
-
-fn refusal_with(status: u16, message: &str) -> Answer {
-    let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
-    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    Answer::Status(Status { status, headers, body: body.into_bytes() })
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_that_fits_is_sent_again_with_a_shorter_answer_and_nothing_else_changes() {
     for format in FORMATS {
@@ -64,16 +53,7 @@ async fn a_limit_is_on_disk_shown_and_given_up_when_a_person_says_otherwise() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_without_numbers_costs_one_request_in_all() {
     for format in FORMATS {
-        let host = Host::new(format, 8_000);
-        host.server.set_rules(Judge::default());
-        // It says nothing but no: to prompts and answers of more than 8,000 tokens together.
-        host.server.otherwise(Answer::judge(|exchange| {
-            let answer = exchange.body["max_tokens"].as_u64().unwrap_or_default();
-            match exchange.counted.input + answer > 8_000 {
-                true => refusal("Please reduce the length of the messages or completion."),
-                false => Answer::text("Aye."),
-            }
-        }));
+        let host = Host::without_numbers(format, 8_000);
         let agent = host.agent();
         assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
         assert_eq!(host.bodies().len(), 2, "{format:?}");
@@ -82,7 +62,23 @@ async fn a_refusal_without_numbers_costs_one_request_in_all() {
         }
         assert_eq!(host.bodies().len(), 4, "{format:?}: no request was refused again");
         assert_eq!(host.log.of("compacted").len(), 0);
+        let [8_192, cautious, later @ ..] = &host.max_tokens()[..] else { panic!("four requests") };
+        assert!(*cautious >= 256, "{cautious}");
+        assert!(later.iter().all(|max| *max > 4_000), "{format:?}: an answer has room: {later:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_of_half_the_assumed_window_refuses_twice_in_all() {
+    let host = Host::without_numbers(Format::OpenAi, 4_500);
+    for _ in 0..2 {
+        let agent = host.agent();
+        for nth in 0..12 {
+            let said = format!("{nth:03} {}", words(90));
+            assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
+        }
+    }
+    assert_eq!(host.count_refusals(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,22 +10,33 @@ fn turns() -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_takes_8000_tokens_refuses_once_and_its_cache_is_hit() {
     for format in FORMATS {
-        let host = Host::new(format, 8_000);
-        let (mut agent, turns) = (host.agent(), turns());
-        let mut random = Random::new(7);
-        for nth in 0..turns {
-            let said = format!("{nth:03} {}", words(60 + random.below(61)));
-            assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done), "{format:?} {nth}");
-            if nth == turns / 2 {
-                assert_eq!(host.refused(), [0], "{format:?}: the first request was too long");
-                agent = host.agent();
-            }
-        }
-        assert_eq!(host.refused(), [0], "{format:?}: nothing is refused after a restart");
-        let shared = shared_parts(&host.bodies());
-        let average = shared.iter().sum::<f64>() / shared.len() as f64;
-        assert!(average >= 0.95, "{format:?}: {average} of {} requests: {shared:?}", shared.len());
+        talk_long(&Host::new(format, 8_000)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_names_no_number_refuses_once_and_its_cache_is_hit() {
+    for format in FORMATS {
+        talk_long(&Host::without_numbers(format, 8_000)).await;
+    }
+}
+
+async fn talk_long(host: &Host) {
+    let (mut agent, turns, format) = (host.agent(), turns(), host.format);
+    let mut random = Random::new(7);
+    for nth in 0..turns {
+        let said = format!("{nth:03} {}", words(60 + random.below(61)));
+        assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done), "{format:?} {nth}");
+        if nth == turns / 2 {
+            assert_eq!(host.count_refusals(), 1, "{format:?}: the first was too long");
+            agent = host.agent();
+        }
+    }
+    assert_eq!(host.count_refusals(), 1, "{format:?}: nothing is refused after a restart");
+    assert!(turns < 50 || !host.log.of("compacted").is_empty());
+    let shared = shared_parts(&host.bodies());
+    let average = shared.iter().sum::<f64>() / shared.len() as f64;
+    assert!(average >= 0.95, "{format:?}: {average} of {} requests: {shared:?}", shared.len());
 }
 
 /// Returns, for each request for an answer, the part of the one before it that it begins with, in tokens.
