@@ -13,15 +13,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::{recorded_lines, without_record};
-use ship_store::conversation::{CompactError, Conversation, SkillChange, WriteError};
+use ship_store::conversation::{
+    CompactError, Conversation, NewViewMessage, SkillChange, WriteError,
+};
 use ship_store::{
     AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, ContextLog, Gen, Head,
-    LedgerSeq, LogFeatures, LogPiece, MessageKind, NewLine, NewMetadata, Position, ReadError,
-    RefusedInput, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError,
-    StoreFuture, Timestamp, View,
+    LedgerSeq, LogFeatures, LogPiece, MessageKind, Metadata, NewLine, NewMetadata, Position,
+    ReadError, RefusedInput, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq,
+    StorageError, StoreFuture, Timestamp, View,
 };
 
 use crate::chat::MessageIds;
@@ -143,7 +145,7 @@ impl ConversationContext {
         messages
     }
 
-    /// Returns a message without the record of its lines, but with the time of the first. Summaries and prompts of
+    /// Returns a message without the record of its lines, but with the time of the first and its note. Summaries and prompts of
     /// skills are marked. A prompt has no time: it must read like the one that the model was shown in the run.
     fn in_engines_form(&self, message: &UiMessage) -> UiMessage {
         let id = message.id().unwrap_or_default();
@@ -157,9 +159,8 @@ impl ConversationContext {
             if self.conversation.is_summary(id) {
                 metadata.set_kind(MessageKind::Summary);
             }
-            if skill.is_some() {
-                metadata.set_prompt_of_skill(skill);
-            }
+            metadata.set_note_to_model(note_of(message));
+            metadata.set_prompt_of_skill(skill);
         });
         read
     }
@@ -213,7 +214,7 @@ impl ConversationContext {
             match entry {
                 NewLine::Message(new) => {
                     inbox = inbox.max(new.inbox);
-                    messages.push(file_message(new.message));
+                    messages.push(UiMessage::from_object(new.message));
                 }
                 NewLine::Event(event) if change_of_event(&event).is_some() => events.push(event),
                 NewLine::Event(_) => return Err(RefusedInput::NotAMessage("an event").into()),
@@ -247,6 +248,7 @@ impl ConversationContext {
             // A tool that goes on after its call may change a skill as well.
             answer.skill_changes.extend(changes);
         }
+        pieces.iter_mut().for_each(keep_for_file);
         self.conversation.append_with_skills(&pieces)?;
         if is_answer {
             self.unwritten.clear();
@@ -325,11 +327,18 @@ fn keeps_line(piece: &LogPiece, seq: Seq) -> bool {
     }
 }
 
-/// Returns a message in the form of the file.
-fn file_message(message: Object) -> UiMessage {
-    let mut message = UiMessage::from_object(message);
-    NewMetadata::edit(&mut message, NewMetadata::retain_outcome);
-    message
+/// The field of a person's line that tells the model how its last answer ended.
+const NOTE_TO_MODEL: &str = "note_to_model";
+
+/// Keeps of a message's metadata what its lines hold: how the run ended, and what the model must know of that.
+fn keep_for_file(new: &mut NewViewMessage) {
+    let note = Metadata::of(&new.message).note_to_model().map(Json::from);
+    new.other.set_or_remove(NOTE_TO_MODEL, note);
+    NewMetadata::edit(&mut new.message, NewMetadata::retain_outcome);
+}
+
+fn note_of(message: &UiMessage) -> Option<&str> {
+    recorded_lines(message).first()?.get(NOTE_TO_MODEL)?.as_str()
 }
 
 /// Returns the ids of the lines of a message, in order.

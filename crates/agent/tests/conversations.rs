@@ -383,6 +383,28 @@ async fn a_run_that_failed_or_was_stopped_says_so_after_a_load() {
 }
 
 #[tokio::test]
+async fn the_model_is_told_that_its_last_answer_was_stopped_also_after_a_load() {
+    let test = ConversationAgent::new();
+    let path = test.begin("a.jsonl").await;
+    let stop = Stop::default();
+    stop.stop();
+    test.model.wait();
+    test.agent.conversation().send_until("hello", &stop).await.unwrap();
+    test.say("go on").await;
+    let note = "Your last answer was stopped by the person.";
+    assert_eq!(
+        lines(&path)[3],
+        format!(
+            r#"{{"id":"m004","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"go on","note_to_model":"{note}"}}"#
+        )
+    );
+
+    let test = test.loaded(&path).await;
+    test.say("and on").await;
+    assert_eq!(test.last_request().matches(note).count(), 1, "{}", test.last_request());
+}
+
+#[tokio::test]
 async fn loading_the_file_in_which_something_is_being_said_is_refused_and_changes_nothing() {
     let test = ConversationAgent::new();
     let path = test.begin("a.jsonl").await;
