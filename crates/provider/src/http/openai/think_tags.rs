@@ -1,4 +1,8 @@
 //! Tells thoughts from words in the text of a model whose host does not: `<think>…</think>` at its beginning.
+//!
+//! Some templates open the tag themselves, so that an answer has only `</think>`. Its thoughts are shown as words:
+//! they have been passed on when the tag comes, and to hold back the beginning of every answer would be worse. Such a
+//! host has an option of its own to tell them apart (`--reasoning-format`, `--reasoning-parser`).
 
 use ship_message::json::JsString;
 
@@ -69,6 +73,10 @@ impl ThinkTags {
                 },
                 Place::AfterThoughts => match text.trim_start() {
                     "" => return,
+                    begun if begun.starts_with(OPEN) => {
+                        (String::new(), begun[OPEN.len()..].to_owned(), Place::Thoughts)
+                    }
+                    begun if OPEN.starts_with(begun) => return self.hold(begun.to_owned()),
                     words => (words.to_owned(), String::new(), Place::Words),
                 },
                 Place::Words => (text, String::new(), Place::Words),
@@ -144,6 +152,9 @@ mod tests {
             ("\n<think>\na < b</th\n</think>\n\nSo.", "\na < b</th\n", "So."),
             ("<think>never ends", "never ends", ""),
             ("<think></think>\nAye.", "", "Aye."),
+            ("<think>a</think>\n\n<think>b</think>Aye.", "ab", "Aye."),
+            ("<think>a</think>\n<thin air", "a", "<thin air"),
+            ("a</think>Aye.", "", "a</think>Aye."),
             ("Aye.", "", "Aye."),
             ("  Aye <think>no</think>", "", "  Aye <think>no</think>"),
             ("<thin", "", "<thin"),
