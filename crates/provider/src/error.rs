@@ -265,6 +265,8 @@ pub enum Deadline {
     FirstByte,
     /// The time until the answer continues.
     Idle,
+    /// The time until the answer continues, if the host keeps the connection alive meanwhile: a multiple of the other.
+    KeptAlive,
 }
 
 impl Deadline {
@@ -273,7 +275,7 @@ impl Deadline {
         match self {
             Self::Connect => "llm.connectMs",
             Self::FirstByte => "llm.firstByteMs",
-            Self::Idle => "llm.idleMs",
+            Self::Idle | Self::KeptAlive => "llm.idleMs",
         }
     }
 
@@ -282,6 +284,7 @@ impl Deadline {
             Self::Connect => "take the connection",
             Self::FirstByte => "begin to answer",
             Self::Idle => "go on with the answer",
+            Self::KeptAlive => "send more than signs of life",
         }
     }
 }

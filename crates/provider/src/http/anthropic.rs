@@ -16,7 +16,7 @@ use ship_message::{Chunk, FinishReason};
 use super::answer_draft::{AnswerDraft, CALLS_MAX, Call, Origin, Part, ProseKind};
 use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::sse::Event;
-use super::stream_reader::StreamReader;
+use super::stream_reader::{EventEffect, StreamReader};
 use crate::{AnswerEnd, Usage};
 
 /// The key of Anthropic's own metadata in the metadata of a part.
@@ -111,7 +111,8 @@ impl AnthropicReader {
         Ok(())
     }
 
-    fn extend_block(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) {
+    /// Adds to a block. Returns whether there was anything to add.
+    fn extend_block(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) -> bool {
         let text = |key: &str| delta.get(key).and_then(Json::as_js_string);
         match self.open.get_mut(&index) {
             Some(StreamBlock::Text(part)) => {
@@ -134,6 +135,9 @@ impl AnthropicReader {
             }
             Some(StreamBlock::Hidden { .. }) | None => {}
         }
+        ["text", "thinking", "signature", "partial_json"]
+            .iter()
+            .any(|key| text(key).is_some_and(|text| !text.is_empty()))
     }
 
     fn stop_block(&mut self, index: u64, out: &mut Vec<Chunk>) {
@@ -179,10 +183,14 @@ impl AnthropicReader {
 }
 
 impl StreamReader for AnthropicReader {
-    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
+    fn read_event(
+        &mut self,
+        event: &Event,
+        out: &mut Vec<Chunk>,
+    ) -> Result<EventEffect, AnswerFault> {
         // Some imitations of Anthropic end as OpenAI does; that means nothing here.
         if matches!(event.data.trim(), "" | "[DONE]") {
-            return Ok(false);
+            return Ok(EventEffect::None);
         }
         let json = Json::parse(&event.data).map_err(|error| AnswerFault::bad_event(&error))?;
         if let Some(report) = ProviderErrorText::from_stream(&json, event.name == "error") {
@@ -194,16 +202,25 @@ impl StreamReader for AnthropicReader {
             "content_block_start" => {
                 self.start_block(self.block_index(&json), part("content_block"), out)?;
             }
-            "content_block_delta" => self.extend_block(self.block_index(&json), part("delta"), out),
+            "content_block_delta" => {
+                let is_filled = self.extend_block(self.block_index(&json), part("delta"), out);
+                if !is_filled {
+                    return Ok(EventEffect::None);
+                }
+            }
             "content_block_stop" => self.stop_block(self.block_index(&json), out),
             "message_delta" => {
                 self.message_delta(part("delta"));
                 self.tokens.update(json.get("usage"));
             }
-            "message_stop" => self.has_stopped = true,
-            _ => {}
+            "message_stop" => {
+                self.has_stopped = true;
+                return Ok(EventEffect::End);
+            }
+            // A ping, or something that is not part of the answer.
+            _ => return Ok(EventEffect::None),
         }
-        Ok(self.has_stopped)
+        Ok(EventEffect::Progress)
     }
 
     fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {

@@ -23,8 +23,8 @@ use crate::Deadline;
 /// The number of bytes that are read of an error's body: messages are short, but pages are not.
 pub(crate) const ERROR_BYTES_MAX: usize = 64 * 1024;
 
-/// The number of times that comments and pings may lengthen a wait for the answer to continue: a host that sends
-/// nothing else does not work on it any more.
+/// The number of times that comments, pings and empty events may lengthen a wait for the answer to continue: a host
+/// that sends nothing else does not work on it any more.
 const KEPT_ALIVE_TIMES: u32 = 5;
 
 /// The longest interval of a wait.
@@ -153,8 +153,10 @@ impl Incoming {
             Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
             None => {
                 let longest = self.idle.saturating_mul(KEPT_ALIVE_TIMES);
-                let left = self.idle.min(longest.saturating_sub(self.waited));
-                (left, Trouble::Late(Deadline::Idle, self.idle))
+                match longest.saturating_sub(self.waited) {
+                    left if left < self.idle => (left, Trouble::Late(Deadline::KeptAlive, longest)),
+                    _ => (self.idle, Trouble::Late(Deadline::Idle, self.idle)),
+                }
             }
         };
         match wait_up_to(left, self.response.chunk()).await {
@@ -168,7 +170,7 @@ impl Incoming {
         }
     }
 
-    /// Begins a new wait, because the last piece has continued the answer. Comments and pings do not.
+    /// Begins a new wait, because the last piece has continued the answer.
     pub(crate) fn note_progress(&mut self) {
         self.waited = Duration::ZERO;
     }

@@ -9,7 +9,7 @@ mod streamed_calls;
 mod tests;
 mod think_tags;
 
-use ship_message::json::{JsString, Json};
+use ship_message::json::{JsString, Json, Object};
 use ship_message::{Chunk, FinishReason};
 
 use self::streamed_calls::StreamedCalls;
@@ -17,7 +17,7 @@ use self::think_tags::ThinkTags;
 use super::answer_draft::{AnswerDraft, Origin, Part, ProseKind};
 use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::sse::Event;
-use super::stream_reader::StreamReader;
+use super::stream_reader::{EventEffect, StreamReader};
 use crate::{AnswerEnd, Usage};
 
 /// A chat completion that is being read.
@@ -28,6 +28,8 @@ pub(crate) struct OpenAiReader {
     calls: StreamedCalls,
     tags: ThinkTags,
     reason: Option<FinishReason>,
+    /// Whether the message has named its role, as the first delta does.
+    has_role: bool,
 }
 
 impl OpenAiReader {
@@ -39,78 +41,96 @@ impl OpenAiReader {
             calls: StreamedCalls::default(),
             tags: ThinkTags::default(),
             reason: None,
+            has_role: false,
         }
     }
 
-    fn read_chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+    /// Takes a chunk. Returns whether it carries anything.
+    fn read_chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         let choice = json.get("choices").and_then(Json::as_array).and_then(first_choice);
         let groq = json.get("x_groq").and_then(|groq| groq.get("usage"));
         // Groq has the counts in a field of its own, and some hosts have them in the choice.
         let usages = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
-        if let Some(usage) = usages.into_iter().flatten().find_map(usage) {
-            self.draft.usage = Some(usage);
-        }
-        let Some(choice) = choice else { return Ok(()) };
+        let usage = usages.into_iter().flatten().find_map(usage).or(self.draft.usage);
+        let has_usage = std::mem::replace(&mut self.draft.usage, usage) != usage;
+        let Some(choice) = choice else { return Ok(has_usage) };
         if let Some(report) = ProviderErrorText::from_stream(choice, false) {
             return Err(AnswerFault::Reported(report));
         }
         // A host that ignores `stream` has a message in the place of the delta.
         let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
-        if let Some(delta) = delta {
-            let reasoning = ["reasoning_content", "reasoning"]
-                .into_iter()
-                .find_map(|key| Some((key, non_empty(delta.get(key)?.as_js_string()?)?)));
-            if let Some((field, reasoning)) = reasoning {
-                // Only a host that writes this field is known to read it.
-                self.draft.reasoning_field =
-                    Some(field).filter(|field| *field == "reasoning_content");
-                self.extend_part(ProseKind::Reasoning, reasoning, out);
-            }
-            if let Some(content) = delta.get("content") {
-                self.read_content(content, out);
-            }
-            if let Some(refusal) = delta.get("refusal").and_then(Json::as_js_string) {
-                self.extend_part(ProseKind::Text, refusal, out);
-            }
-            for piece in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
-                self.calls.add_delta(piece)?;
-            }
-        }
-        match choice.get("finish_reason").and_then(Json::as_str) {
-            None | Some("") => Ok(()),
+        let has_content = match delta {
+            Some(delta) => self.read_delta(delta, out)?,
+            None => false,
+        };
+        let has_reason = match choice.get("finish_reason").and_then(Json::as_str) {
+            None | Some("") => false,
             Some(reason @ ("error" | "insufficient_system_resource")) => {
-                Err(AnswerFault::Reported(ProviderErrorText::server_error(format!(
+                return Err(AnswerFault::Reported(ProviderErrorText::server_error(format!(
                     "it ended the answer with `{reason}`"
-                ))))
+                ))));
             }
-            Some(reason) => {
-                self.reason = Some(finish_reason(reason));
-                Ok(())
-            }
-        }
+            Some(reason) => self.reason.replace(finish_reason(reason)).is_none(),
+        };
+        Ok(has_usage || has_content || has_reason)
     }
 
-    /// Takes a text, or a list of texts and thoughts.
-    fn read_content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
+    /// Takes a delta. Returns whether it carries anything.
+    fn read_delta(&mut self, delta: &Object, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
+        let mut has_content =
+            delta.get("role").is_some() && !std::mem::replace(&mut self.has_role, true);
+        let reasoning = ["reasoning_content", "reasoning"]
+            .into_iter()
+            .find_map(|key| Some((key, non_empty(delta.get(key)?.as_js_string()?)?)));
+        if let Some((field, reasoning)) = reasoning {
+            // Only a host that writes this field is known to read it.
+            self.draft.reasoning_field = Some(field).filter(|field| *field == "reasoning_content");
+            self.extend_part(ProseKind::Reasoning, reasoning, out);
+            has_content = true;
+        }
+        if let Some(content) = delta.get("content") {
+            has_content |= self.read_content(content, out);
+        }
+        let refusal = delta.get("refusal").and_then(Json::as_js_string);
+        if let Some(refusal) = refusal.and_then(non_empty) {
+            self.extend_part(ProseKind::Text, refusal, out);
+            has_content = true;
+        }
+        for piece in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
+            has_content |= self.calls.add_delta(piece)?;
+        }
+        Ok(has_content)
+    }
+
+    /// Takes a text, or a list of texts and thoughts. Returns whether there was any.
+    fn read_content(&mut self, content: &Json, out: &mut Vec<Chunk>) -> bool {
+        let mut has_any = false;
         if let Some(text) = content.as_js_string() {
             let mut tags = std::mem::take(&mut self.tags);
             tags.push(text, &mut |kind, text| self.extend_part(kind, text, out));
             self.tags = tags;
+            // A piece of a tag may be held back, but it has come.
+            has_any |= !text.is_empty();
         }
+        let mut extend = |kind, text: &JsString| {
+            self.extend_part(kind, text, out);
+            has_any |= !text.is_empty();
+        };
         for item in content.as_array().unwrap_or_default() {
             if let Some(text) = item.get("text").or(Some(item)).and_then(Json::as_js_string) {
-                self.extend_part(ProseKind::Text, text, out);
+                extend(ProseKind::Text, text);
             }
             let Some(thinking) = item.get("thinking") else { continue };
             if let Some(text) = thinking.as_js_string() {
-                self.extend_part(ProseKind::Reasoning, text, out);
+                extend(ProseKind::Reasoning, text);
             }
             for thought in thinking.as_array().unwrap_or_default() {
                 if let Some(text) = thought.get("text").and_then(Json::as_js_string) {
-                    self.extend_part(ProseKind::Reasoning, text, out);
+                    extend(ProseKind::Reasoning, text);
                 }
             }
         }
+        has_any
     }
 
     /// Adds to the open part, or ends it and begins another if it is of the other kind.
@@ -133,20 +153,26 @@ impl OpenAiReader {
 }
 
 impl StreamReader for OpenAiReader {
-    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
+    fn read_event(
+        &mut self,
+        event: &Event,
+        out: &mut Vec<Chunk>,
+    ) -> Result<EventEffect, AnswerFault> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(true);
+            return Ok(EventEffect::End);
         }
         if data.is_empty() {
-            return Ok(false);
+            return Ok(EventEffect::None);
         }
         let json = Json::parse(data).map_err(|error| AnswerFault::bad_event(&error))?;
         if let Some(report) = ProviderErrorText::from_stream(&json, event.name == "error") {
             return Err(AnswerFault::Reported(report));
         }
-        self.read_chunk(&json, out)?;
-        Ok(false)
+        Ok(match self.read_chunk(&json, out)? {
+            true => EventEffect::Progress,
+            false => EventEffect::None,
+        })
     }
 
     fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
@@ -156,7 +182,7 @@ impl StreamReader for OpenAiReader {
         if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
             return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
         }
-        self.read_chunk(json, out)
+        self.read_chunk(json, out).map(|_| ())
     }
 
     fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {

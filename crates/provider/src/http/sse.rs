@@ -32,8 +32,8 @@ pub(crate) struct Events {
     after_cr: bool,
     event: Event,
     has_data: bool,
-    /// The number of events returned so far.
-    returned: usize,
+    /// Whether an event was returned.
+    has_events: bool,
     /// Whether a line came that no event stream has.
     has_foreign_lines: bool,
 }
@@ -77,14 +77,9 @@ impl Events {
         self.end_event()
     }
 
-    /// Returns the number of events so far, without pings.
-    pub(crate) fn returned(&self) -> usize {
-        self.returned
-    }
-
     /// Whether lines came, but none of an event stream.
     pub(crate) fn is_foreign(&self) -> bool {
-        self.has_foreign_lines && self.returned == 0
+        self.has_foreign_lines && !self.has_events
     }
 
     /// Takes the line that has just ended. A blank line ends the event.
@@ -124,7 +119,7 @@ impl Events {
     fn end_event(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
         let has_data = std::mem::take(&mut self.has_data);
-        self.returned += usize::from(has_data && event.name != "ping");
+        self.has_events |= has_data;
         has_data.then_some(event)
     }
 }

@@ -14,10 +14,25 @@ use crate::AnswerEnd;
 /// The number of bytes that one answer may have: far more than any model writes at once.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// The meaning of an event for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventEffect {
+    /// It carries nothing, and only keeps the connection alive.
+    None,
+    /// It continues the answer.
+    Progress,
+    /// It is the last one.
+    End,
+}
+
 /// Reads the answers of one kind of provider, without network and clock.
 pub(crate) trait StreamReader: Send {
-    /// Takes one event. Returns whether it was the last.
-    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault>;
+    /// Takes one event.
+    fn read_event(
+        &mut self,
+        event: &Event,
+        out: &mut Vec<Chunk>,
+    ) -> Result<EventEffect, AnswerFault>;
 
     /// Takes an answer that came as one object.
     fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault>;
@@ -31,6 +46,8 @@ pub(crate) struct AnswerReceiver {
     reader: Box<dyn StreamReader>,
     shape: Shape,
     bytes_left: usize,
+    /// The number of events that continued the answer.
+    progress: usize,
 }
 
 enum Shape {
@@ -42,15 +59,15 @@ enum Shape {
 
 impl AnswerReceiver {
     pub(crate) fn new(reader: Box<dyn StreamReader>) -> Self {
-        Self { reader, shape: Shape::Unknown, bytes_left: ANSWER_BYTES_MAX }
+        Self { reader, shape: Shape::Unknown, bytes_left: ANSWER_BYTES_MAX, progress: 0 }
     }
 
-    /// Returns a number that grows while the answer makes progress: with each event that is no ping, and with each
-    /// byte of an answer that is no stream.
+    /// Returns a number that grows while the answer makes progress: with each event that carries something, and with
+    /// each byte of an answer that is no stream.
     pub(crate) fn progress(&self) -> usize {
         match &self.shape {
             Shape::Unknown => 0,
-            Shape::Events(events) => events.returned(),
+            Shape::Events(_) => self.progress,
             Shape::Whole(held) => held.len(),
         }
     }
@@ -95,7 +112,7 @@ impl AnswerReceiver {
                 _ => Shape::Events(Events::default()),
             };
         }
-        let reader = &mut self.reader;
+        let (reader, progress) = (&mut self.reader, &mut self.progress);
         match &mut self.shape {
             Shape::Unknown => Ok(None),
             Shape::Whole(held) if held.len() + bytes.len() > EVENT_BYTES_MAX => {
@@ -106,8 +123,11 @@ impl AnswerReceiver {
                 Ok(None)
             }
             Shape::Events(events) => {
-                let goes_on = events
-                    .push(bytes, &mut |event| reader.read_event(&event, out).map(|last| !last))?;
+                let goes_on = events.push(bytes, &mut |event| {
+                    let effect = reader.read_event(&event, out)?;
+                    *progress += usize::from(effect == EventEffect::Progress);
+                    Ok::<_, AnswerFault>(effect != EventEffect::End)
+                })?;
                 if goes_on { Ok(None) } else { reader.finish(out).map(Some) }
             }
         }

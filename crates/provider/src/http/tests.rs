@@ -228,3 +228,31 @@ fn an_answer_without_end_is_ended() {
     }
     assert!(matches!(receiver.push(&comments, &mut chunks), Err(AnswerFault::Protocol(_))));
 }
+
+#[test]
+fn only_events_that_carry_something_are_progress() {
+    let progress = |api: Api, events: &[&str]| {
+        let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 7 };
+        let mut receiver = AnswerReceiver::new(api.reader(origin));
+        let push = |event: &&str| {
+            let text = format!("data: {event}\n\n");
+            receiver.push(text.as_bytes(), &mut Vec::new()).unwrap();
+            receiver.progress()
+        };
+        events.iter().map(push).collect::<Vec<_>>()
+    };
+    let role = r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#;
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a"}]}}]}"#;
+    let empty_call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":""}}]}}]}"#;
+    let text = r#"{"choices":[{"delta":{"content":"<"}}]}"#;
+    let end = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":3}}"#;
+    let events = [role, role, call, empty_call, text, end, end, usage, usage, "{}"];
+    assert_eq!(progress(Api::OpenAi, &events), [1, 1, 2, 2, 3, 4, 4, 5, 5, 5]);
+    let start = r#"{"type":"content_block_start","content_block":{"type":"text","text":""}}"#;
+    let empty = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":""}}"#;
+    let text = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}"#;
+    let ping = r#"{"type":"ping"}"#;
+    let events = [r#"{"type":"message_start"}"#, ping, start, empty, text, ping, "{}"];
+    assert_eq!(progress(Api::Anthropic, &events), [1, 1, 2, 2, 3, 3, 3]);
+}

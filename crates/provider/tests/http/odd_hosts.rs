@@ -40,15 +40,24 @@ async fn one_damaged_event_before_any_text_is_asked_for_again_and_a_second_is_to
 }
 
 #[tokio::test(start_paused = true)]
-async fn comments_and_pings_do_not_keep_an_answer_waiting_without_end() {
+async fn events_that_carry_nothing_do_not_keep_an_answer_waiting_without_end() {
     let idle = Duration::from_secs(10);
-    for kept_alive in [": still here\n\n", "event: ping\ndata: {\"type\":\"ping\"}\n\n"] {
+    for kept_alive in [
+        ": still here\n\n",
+        "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+        "data: {\"type\":\"ping\"}\n\n",
+        "data:\n\n",
+        "data: {\"choices\":[]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":null,\"tool_calls\":[]}}],\"usage\":{\"prompt_tokens\":9}}\n\n",
+    ] {
         let host = Host::playing(vec![vec![send(STREAM), Act::Repeat(kept_alive)]]).await;
         let settings = HttpSettings { idle, retries: 0, ..settings(&host.address) };
         let asked = ask(openai(settings)).await;
         let (code, told) = asked.error();
         assert_eq!(code, "timed_out");
-        assert!(told.contains("`llm.idleMs`"), "{told}");
+        let wanted = "did not send more than signs of life within 50 s (`llm.idleMs`)";
+        assert!(told.contains(wanted), "{kept_alive}: {told}");
     }
 }
 

@@ -37,9 +37,9 @@ struct CallDelta<'a> {
 }
 
 impl StreamedCalls {
-    /// Takes one piece of a call.
-    pub(super) fn add_delta(&mut self, piece: &Json) -> Result<(), AnswerFault> {
-        let Some(piece) = CallDelta::read(piece) else { return Ok(()) };
+    /// Takes one piece of a call. Returns whether it carries anything.
+    pub(super) fn add_delta(&mut self, piece: &Json) -> Result<bool, AnswerFault> {
+        let Some(piece) = CallDelta::read(piece) else { return Ok(false) };
         let at = match self.continued_call(&piece).filter(|&at| !self.begins_new_call(at, &piece)) {
             Some(at) => at,
             None if self.calls.len() >= CALLS_MAX => {
@@ -56,20 +56,23 @@ impl StreamedCalls {
             self.by_index.insert(index, at);
         }
         let growing = &mut self.calls[at];
+        let mut has_news = !piece.input.is_empty();
         // Later ids are ignored, because some hosts invent one for every piece.
         if let Some(id) = piece.id.filter(|_| growing.call.id.is_empty()) {
             id.clone_into(&mut growing.call.id);
             self.by_id.insert(id.to_owned(), at);
+            has_news = true;
         }
         if let Some(name) = piece.name.filter(|_| growing.call.name.is_empty()) {
             name.clone_into(&mut growing.call.name);
+            has_news = true;
         }
         growing.balance.scan(&piece.input);
         growing.call.input.push(&piece.input);
         if let Some(signature) = piece.signature {
             growing.call.metadata = Some(google_metadata(signature));
         }
-        Ok(())
+        Ok(has_news)
     }
 
     /// Returns the calls in the order in which they began.
