@@ -36,8 +36,8 @@ mod system_texts;
 pub use file_reader::FileError;
 pub use init::{CreatedFile, CreatedKind, InitError, init};
 pub use load::{
-    DotEnvProblem, LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Warning,
-    WarningKind, nearest_name,
+    DotEnvProblem, LoadProjectError, ProjectProblem, ProjectProblemKind, SettingScope,
+    SettingSource, Warning, WarningKind, nearest_name,
 };
 pub use logs::{Level, LogEntry, LogOptions, LogReader, LogWriter};
 pub use project::{EffectiveSetting, Project};

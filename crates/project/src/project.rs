@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ship_message::json::Json;
 
-use crate::load::{self, Loaded, Variables};
+use crate::load::{self, Loaded, SettingsFiles, Variables};
 use crate::provider_choice::{ProviderChoice, choose_provider};
 use crate::settings::{Settings, keys};
 use crate::{LoadProjectError, Secrets, SettingSource, Warning};
@@ -62,9 +62,22 @@ impl Project {
         root: impl Into<PathBuf>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, LoadProjectError> {
+        Self::load_with_user_settings(root, None, environment)
+    }
+
+    /// Loads the project in `root` above the settings of `user_file`, which count where the project sets nothing.
+    ///
+    /// # Errors
+    /// Fails as [`load`](Self::load) does.
+    pub fn load_with_user_settings(
+        root: impl Into<PathBuf>,
+        user_file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, LoadProjectError> {
         let root = root.into();
+        let files = SettingsFiles { root: &root, user: user_file, edited: None };
         let Loaded { settings, sources, variables, secrets, warnings } =
-            load::load(&root, environment)?;
+            load::load(files, environment)?;
         Ok(Self { root, settings, sources, variables, secrets: Arc::new(secrets), warnings })
     }
 

@@ -14,7 +14,7 @@ pub use choices::{
     GroupAccess, OnUncertain, ProviderName, QueueMode, RequestFacts, TelegramMode, TokenBudget,
 };
 use key::settings;
-pub(crate) use key::{SettingGroup, SettingKey, is_group, key, keys};
+pub(crate) use key::{SettingGroup, SettingKey, is_group, is_project_only, key, keys};
 use ship_record::Durability;
 
 use crate::Secret;

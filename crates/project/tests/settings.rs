@@ -42,6 +42,76 @@ fn effective(project: &Project, key: &str) -> (String, String) {
     (row.value.to_string(), row.source.to_string())
 }
 
+/// A project below user-wide settings.
+fn load_below(
+    user: &str,
+    project: &str,
+    dotenv: &str,
+) -> (Folder, Result<Project, LoadProjectError>) {
+    let folder = Folder::with(project, dotenv);
+    let user_file = folder.0.path().join("user.json");
+    fs::write(&user_file, user).expect("a file");
+    let project = Project::load_with_user_settings(folder.0.path(), Some(&user_file), []);
+    (folder, project)
+}
+
+#[test]
+fn a_project_overrides_what_its_owner_set_for_all() {
+    let user = r#"{ "llm": { "model": "mine", "retries": 1 },
+        "lock": { "waitMs": 7 } }"#;
+    let (_, project) = load_below(user, r#"{ "llm": { "model": "ours", "retries": null } }"#, "");
+    let project = project.expect("it is right");
+    for (key, value, source) in [
+        ("llm.model", "\"ours\"", "ship.json line 1"),
+        ("llm.retries", "1", "user-wide ship.json line 1"),
+        ("lock.waitMs", "7", "user-wide ship.json line 2"),
+        ("llm.maxTokens", "8192", "default"),
+    ] {
+        assert_eq!(effective(&project, key), (value.to_owned(), source.to_owned()), "{key}");
+    }
+}
+
+#[test]
+fn mistakes_in_user_wide_settings_name_their_file() {
+    let (folder, project) = load_below("{\n\"llm\": { \"retries\": -1 } }", "{}", "");
+    let told = folder.plain(project.expect_err("it is wrong"));
+    assert_eq!(told, "user.json:2: `llm.retries` must be a whole number from 0 to 100, but is -1");
+
+    let budget = r#"{ "context": { "history": { "maxInputTokensApprox": 9000 } } }"#;
+    let (folder, project) = load_below(budget, r#"{ "llm": { "window": 8000 } }"#, "");
+    let told = folder.plain(project.expect_err("they do not go together"));
+    assert!(told.starts_with("user.json:1: `context.history.maxInputTokensApprox` must"), "{told}");
+
+    let user =
+        r#"{ "start": { "port": 1 }, "skills": { "paths": ["x"] }, "store": "a://b", "x": 1 }"#;
+    let (folder, project) = load_below(user, "{}", "");
+    let project = project.expect("these are warnings");
+    let told: Vec<String> =
+        project.warnings().iter().map(|warning| folder.plain(warning)).collect();
+    let no_effect = "has no effect here; set it in the ship.json of a project";
+    assert_eq!(told[1], format!("user.json:1: `skills.paths` {no_effect}"));
+    assert_eq!(told[2], format!("user.json:1: `store` {no_effect}"));
+    assert_eq!(project.settings(), &Settings::default());
+}
+
+#[test]
+fn a_user_wide_key_goes_to_no_host_that_a_project_chooses() {
+    let user = r#"{ "llm": { "provider": "openai", "apiKey": "${MINE}" } }"#;
+    let key = |project: &str| {
+        let (_, project) = load_below(user, project, "MINE=sk-0123456789");
+        effective(&project.expect("it is right"), "llm.apiKey").0
+    };
+    assert_eq!(key(r#"{ "llm": { "model": "m" } }"#), "\"****6789\"");
+    for project in [
+        r#"{ "llm": { "baseUrl": "https://elsewhere.example/v1" } }"#,
+        r#"{ "llm": { "provider": "anthropic" } }"#,
+    ] {
+        assert_eq!(key(project), "null", "{project}");
+    }
+    let own = r#"{ "llm": { "baseUrl": "https://h.example/v1", "apiKey": "sk-of-the-project" } }"#;
+    assert_eq!(key(own), "\"****ject\"");
+}
+
 /// Every key with its default, as the manual has them.
 const DEFAULTS: &[(&str, &str)] = &[
     ("llm.provider", "\"offline\""),

@@ -31,17 +31,9 @@ pub(crate) struct Session {
 impl Session {
     /// Finds and loads the project.
     pub(crate) fn open(arguments: &Arguments) -> Result<Self, Failure> {
-        let root = match &arguments.project {
-            Some(folder) if folder.is_absolute() => folder.clone(),
-            Some(folder) => current_folder()?.join(folder),
-            None => find_root(&current_folder()?, std::env::home_dir().as_deref()),
-        };
-        if !root.is_dir() {
-            let message = format!("there is no folder {}", root.display());
-            return Err(Failure::new("no_project", message)
-                .with_hint("name a folder that is there, or make it"));
-        }
-        let project = Project::load(root, environment())?;
+        let root = project_root(arguments)?;
+        let user_file = user_settings_file();
+        let project = Project::load_with_user_settings(root, user_file.as_deref(), environment())?;
         for warning in project.warnings() {
             output::print_warning(&project.secrets().mask(&warning.to_string()));
         }
@@ -144,6 +136,29 @@ impl Session {
     }
 }
 
+/// Returns the folder of the project that the person means.
+pub(crate) fn project_root(arguments: &Arguments) -> Result<PathBuf, Failure> {
+    let root = match &arguments.project {
+        Some(folder) if folder.is_absolute() => folder.clone(),
+        Some(folder) => current_folder()?.join(folder),
+        None => find_root(&current_folder()?, std::env::home_dir().as_deref()),
+    };
+    if root.is_dir() {
+        return Ok(root);
+    }
+    let message = format!("there is no folder {}", root.display());
+    Err(Failure::new("no_project", message).with_hint("name a folder that is there, or make it"))
+}
+
+/// Returns the path of the settings for all projects of the person: `ship/ship.json` in the folder for settings,
+/// by <https://specifications.freedesktop.org/basedir-spec>. A relative folder does not count.
+pub(crate) fn user_settings_file() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let usual = || std::env::home_dir().map(|home| home.join(".config"));
+    let folder = named.filter(|folder| folder.is_absolute()).or_else(usual)?;
+    Some(folder.join("ship/ship.json")).filter(|file| file.is_absolute())
+}
+
 /// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat
 /// has just this name.
 fn find_chat(root: &Path, name: &str) -> Result<ChatKey, Failure> {
@@ -167,7 +182,7 @@ pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
 }
 
 /// Returns the environment. Variables that are not UTF-8 cannot be ours.
-fn environment() -> impl Iterator<Item = (String, String)> {
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -186,6 +186,11 @@ pub enum WarningKind {
         /// The full name of its successor.
         by: &'static str,
     },
+    /// The key belongs to one project, and the file counts for all.
+    ProjectOnly {
+        /// The full name of the key.
+        key: &'static str,
+    },
     /// A key occurs twice; the later value counts.
     Twice {
         /// The full name of the key.
@@ -212,6 +217,9 @@ impl fmt::Display for Warning {
             }
             WarningKind::Replaced { key, by } => {
                 write!(f, ": `{key}` is now `{by}`; `true` is read as \"system\"")
+            }
+            WarningKind::ProjectOnly { key } => {
+                write!(f, ": `{key}` has no effect here; set it in the ship.json of a project")
             }
             WarningKind::Twice { key } => {
                 write!(f, ": `{key}` is set a second time; this one counts")

@@ -1,23 +1,23 @@
 //! Turns files and variables into settings.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ship_message::json::Json;
 
 use super::did_you_mean::nearest_key;
-use super::document::{self, DocumentValue, LocatedValue};
+use super::document::{DocumentValue, LocatedValue};
 use super::expand::{ExpandError, expand};
+use super::settings_files::{
+    SettingScope, SettingsFile, SettingsFiles, address_secrets, named_texts, read_variables,
+};
 use super::{
     LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Variables, Warning,
-    WarningKind, parse_dotenv,
+    WarningKind,
 };
 use crate::Secrets;
-use crate::file_reader::{FileBytes, is_missing, read_beginning};
 use crate::settings::{
-    Address, RequestFacts, SettingKey, Settings, TokenBudget, is_group, key, keys,
+    RequestFacts, SettingKey, Settings, TokenBudget, is_group, is_project_only, key, keys,
 };
 
 /// The number of characters that are shown of a wrong value.
@@ -26,6 +26,8 @@ const FOUND_CHARS_MAX: usize = 60;
 /// The setting of older versions that put the request id into the first system block, and its successor.
 const REQUEST_ID_IN_SYSTEM: &str = "llm.requestIdInSystem";
 const REQUEST_FACTS: &str = "llm.requestFacts";
+
+const API_KEY: &str = "llm.apiKey";
 
 /// Everything that loading gives.
 pub(crate) struct Loaded {
@@ -39,24 +41,27 @@ pub(crate) struct Loaded {
 /// The source of each value that is not the default.
 pub(crate) type Sources = BTreeMap<&'static str, SettingSource>;
 
-/// Reads `.env` and `ship.json` of a project, and applies the overrides of the environment.
+/// Reads the settings files and `.env` of a project, and applies the overrides of the environment.
 pub(crate) fn load(
-    root: &Path,
+    files: SettingsFiles<'_>,
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Loaded, LoadProjectError> {
     let mut warnings = Vec::new();
-    let variables = read_variables(&root.join(".env"), environment, &mut warnings)?;
-    let file = root.join("ship.json");
-    let document = read_document(&file, &mut warnings)?;
+    let variables = read_variables(&files.root.join(".env"), environment, &mut warnings)?;
+    let files = files.read(&mut warnings)?;
 
-    let texts = document.as_ref().map_or_else(Vec::new, named_texts);
+    let texts: Vec<_> = files.iter().flat_map(|file| named_texts(&file.document)).collect();
     let named = || variables.iter().chain(texts.iter().copied());
-    let in_addresses = document.as_ref().map_or_else(Vec::new, address_secrets);
+    let in_addresses: Vec<_> =
+        files.iter().flat_map(|file| address_secrets(&file.document)).collect();
     // Problems must not show secrets, so the secrets are collected before the settings are read, and again with
     // the expanded values after that.
     let known = Secrets::collect(named(), in_addresses.iter().map(String::as_str));
-    let mut reading = SettingsReader::new(file, &variables, &known);
-    reading.read_root(document.as_ref());
+    let mut reading = SettingsReader::new(&variables, &known);
+    for file in &files {
+        reading.read_file(file);
+    }
+    reading.keep_key_from_other_hosts();
     reading.apply_overrides(&variables);
     reading.check_together();
     let SettingsReader { settings, sources, problems, warnings: more, .. } = reading;
@@ -71,118 +76,11 @@ pub(crate) fn load(
     Ok(Loaded { settings, sources, variables, secrets, warnings })
 }
 
-fn read_variables(
-    file: &Path,
-    environment: impl IntoIterator<Item = (String, String)>,
-    warnings: &mut Vec<Warning>,
-) -> Result<Variables, LoadProjectError> {
-    let text = read_text(file, warnings)?;
-    let lines = parse_dotenv(&text.unwrap_or_default()).map_err(|problems| {
-        let problem = |(line, problem)| ProjectProblem {
-            file: file.to_path_buf(),
-            line: Some(line),
-            kind: ProjectProblemKind::DotEnv(problem),
-        };
-        LoadProjectError::new(problems.into_iter().map(problem).collect())
-    })?;
-    Ok(Variables::new(environment, lines))
-}
-
-fn read_document(
-    file: &Path,
-    warnings: &mut Vec<Warning>,
-) -> Result<Option<LocatedValue>, LoadProjectError> {
-    let Some(text) = read_text(file, warnings)? else { return Ok(None) };
-    document::parse(&text).map_err(|error| {
-        let kind = ProjectProblemKind::Syntax { column: error.column, what: error.what };
-        LoadProjectError::new(vec![ProjectProblem {
-            file: file.to_path_buf(),
-            line: Some(error.line),
-            kind,
-        }])
-    })
-}
-
-/// Reads a file of settings; `None` if it does not exist.
-fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadProjectError> {
-    let problem = |line, kind| {
-        LoadProjectError::new(vec![ProjectProblem { file: file.to_path_buf(), line, kind }])
-    };
-    let FileBytes { bytes, cut } = match read_beginning(file) {
-        Ok(bytes) => bytes,
-        Err(error) if is_missing(&error) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            // A folder called `.env` is a Python environment and does not concern us.
-            if file.file_name() != Some(".env".as_ref()) {
-                let kind = WarningKind::Folder;
-                warnings.push(Warning { file: file.to_path_buf(), line: None, kind });
-            }
-            return Ok(None);
-        }
-        Err(error) => return Err(problem(None, ProjectProblemKind::Unreadable(error))),
-    };
-    if cut {
-        return Err(problem(None, ProjectProblemKind::TooLarge));
-    }
-    if file.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0) {
-        warnings.push(Warning {
-            file: file.to_path_buf(),
-            line: None,
-            kind: WarningKind::WritableByAll,
-        });
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) => {
-            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Err(problem(Some(line), ProjectProblemKind::NotText))
-        }
-    }
-}
-
-/// Returns the texts of the file with the last word of their names, except those of keys without a secret:
-/// `maxInputTokensApprox` only sounds like one. The value of a misspelt `apikey` is thus still masked.
-fn named_texts(node: &LocatedValue) -> Vec<(&str, &str)> {
-    let mut found = Vec::new();
-    let mut pending = vec![(String::new(), "", node)];
-    while let Some((full, name, node)) = pending.pop() {
-        match &node.value {
-            DocumentValue::Object(entries) => pending.extend(entries.iter().map(|(name, node)| {
-                let full = if full.is_empty() { name.clone() } else { format!("{full}.{name}") };
-                (full, name.as_str(), node)
-            })),
-            DocumentValue::Plain(json) if key(&full).is_none_or(|key| key.hidden) => {
-                found.extend(json.as_str().map(|text| (name, text)));
-            }
-            DocumentValue::Plain(_) => {}
-        }
-    }
-    found
-}
-
-/// Returns the passwords of all addresses in the file, under any key: the address of a database is secret even
-/// under a wrong key.
-fn address_secrets(node: &LocatedValue) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut pending = vec![node];
-    while let Some(node) = pending.pop() {
-        match &node.value {
-            DocumentValue::Object(entries) => pending.extend(entries.iter().map(|(_, node)| node)),
-            DocumentValue::Plain(Json::Array(values)) => {
-                found.extend(values.iter().filter_map(Json::as_str).flat_map(Address::secrets_in));
-            }
-            DocumentValue::Plain(json) => {
-                found.extend(json.as_str().into_iter().flat_map(Address::secrets_in));
-            }
-        }
-    }
-    found
-}
-
 /// The settings while they are being read.
 struct SettingsReader<'a> {
+    /// The file that is being read.
     file: PathBuf,
+    scope: SettingScope,
     variables: &'a Variables,
     secrets: &'a Secrets,
     settings: Settings,
@@ -192,21 +90,57 @@ struct SettingsReader<'a> {
 }
 
 impl<'a> SettingsReader<'a> {
-    fn new(file: PathBuf, variables: &'a Variables, secrets: &'a Secrets) -> Self {
-        let (settings, sources) = (Settings::default(), Sources::new());
-        Self { file, variables, secrets, settings, sources, warnings: vec![], problems: vec![] }
+    fn new(variables: &'a Variables, secrets: &'a Secrets) -> Self {
+        Self {
+            file: PathBuf::new(),
+            scope: SettingScope::Project,
+            variables,
+            secrets,
+            settings: Settings::default(),
+            sources: Sources::new(),
+            warnings: vec![],
+            problems: vec![],
+        }
     }
 
-    fn read_root(&mut self, document: Option<&LocatedValue>) {
-        match document {
-            None => {}
-            Some(LocatedValue { value: DocumentValue::Object(entries), .. }) => {
+    /// Reads a file. Its values count in the place of those that were read before.
+    fn read_file(&mut self, file: &SettingsFile) {
+        (self.file, self.scope) = (file.path.clone(), file.scope);
+        match &file.document {
+            LocatedValue { value: DocumentValue::Object(entries), .. } => {
                 self.read_object("", entries)
             }
-            Some(LocatedValue { line, value: DocumentValue::Plain(json) }) => {
+            LocatedValue { line, value: DocumentValue::Plain(json) } => {
                 let found = self.describe(json);
                 self.add_wrong_value(*line, "", found, "an object in braces".to_owned());
             }
+        }
+    }
+
+    /// Returns the source of a value in the file that is being read.
+    fn source(&self, line: usize) -> SettingSource {
+        match self.scope {
+            SettingScope::User => SettingSource::UserShipJson { file: self.file.clone(), line },
+            SettingScope::Project => SettingSource::ShipJson { line },
+        }
+    }
+
+    /// Whether the file that is being read has set a key.
+    fn is_set_here(&self, key: &str) -> bool {
+        let of_user = |source: &SettingSource| matches!(source, SettingSource::UserShipJson { .. });
+        let source = self.sources.get(key);
+        source.is_some_and(|source| of_user(source) == (self.scope == SettingScope::User))
+    }
+
+    /// Forgets a user-wide key where the project chooses the provider or its address: the key is for the provider of
+    /// the user-wide file, and a project that was copied from elsewhere must not send it to a host of its choice.
+    fn keep_key_from_other_hosts(&mut self) {
+        let is_of_project =
+            |key| matches!(self.sources.get(key), Some(SettingSource::ShipJson { .. }));
+        let of_user = matches!(self.sources.get(API_KEY), Some(SettingSource::UserShipJson { .. }));
+        if of_user && ["llm.provider", "llm.baseUrl"].into_iter().any(is_of_project) {
+            self.settings.llm.api_key = None;
+            self.sources.remove(API_KEY);
         }
     }
 
@@ -239,10 +173,10 @@ impl<'a> SettingsReader<'a> {
             node.line,
             WarningKind::Replaced { key: REQUEST_ID_IN_SYSTEM, by: REQUEST_FACTS },
         );
-        let is_new_set = self.sources.contains_key(REQUEST_FACTS);
+        let is_new_set = self.is_set_here(REQUEST_FACTS);
         if matches!(node.value, DocumentValue::Plain(Json::Bool(true))) && !is_new_set {
             self.settings.llm.request_facts = RequestFacts::System;
-            self.sources.insert(REQUEST_FACTS, SettingSource::ShipJson { line: node.line });
+            self.sources.insert(REQUEST_FACTS, self.source(node.line));
         }
     }
 
@@ -272,10 +206,13 @@ impl<'a> SettingsReader<'a> {
                 );
             }
         };
+        if self.scope == SettingScope::User && is_project_only(key.name) {
+            return self.warn(line, WarningKind::ProjectOnly { key: key.name });
+        }
         match self.expand(json) {
             Ok(candidates) => {
                 if candidates.iter().any(|json| (key.put)(&mut self.settings, json)) {
-                    self.sources.insert(key.name, SettingSource::ShipJson { line });
+                    self.sources.insert(key.name, self.source(line));
                     return;
                 }
                 let value = candidates.into_iter().next().unwrap_or_default();
@@ -338,9 +275,16 @@ impl<'a> SettingsReader<'a> {
             && tokens > window
         {
             let name = "context.history.maxInputTokensApprox";
-            let Some(SettingSource::ShipJson { line }) = self.sources.get(name) else { return };
+            let line = match self.sources.get(name) {
+                Some(SettingSource::ShipJson { line }) => *line,
+                Some(SettingSource::UserShipJson { file, line }) => {
+                    self.file.clone_from(file);
+                    *line
+                }
+                _ => return,
+            };
             let expected = format!("\"auto\" or at most {window}, which is `llm.window`");
-            self.add_wrong_value(*line, name, tokens.to_string(), expected);
+            self.add_wrong_value(line, name, tokens.to_string(), expected);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Describes the source of a setting.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// The source of a value. Its `Display` is meant for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +10,13 @@ pub enum SettingSource {
     Default,
     /// The value is set in `ship.json`.
     ShipJson {
+        /// The number of the line, counted from 1.
+        line: usize,
+    },
+    /// The value is set in the user-wide `ship.json`.
+    UserShipJson {
+        /// The path of the file.
+        file: PathBuf,
         /// The number of the line, counted from 1.
         line: usize,
     },
@@ -31,6 +39,7 @@ impl fmt::Display for SettingSource {
         match self {
             Self::Default => f.write_str("default"),
             Self::ShipJson { line } => write!(f, "ship.json line {line}"),
+            Self::UserShipJson { line, .. } => write!(f, "user-wide ship.json line {line}"),
             Self::DotEnv { name, line } => write!(f, "{name} in .env line {line}"),
             Self::Environment { name } => write!(f, "{name} in the environment"),
         }

@@ -45,6 +45,14 @@ pub(crate) fn is_group(name: &str) -> bool {
     keys().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
+/// The groups and keys that belong to one project: a user-wide port, bot or folder of skills would be shared by all.
+const PROJECT_ONLY: [&str; 4] = ["adapters", "skills", "start", "store"];
+
+/// Whether a key has no place in the user-wide file.
+pub(crate) fn is_project_only(name: &str) -> bool {
+    PROJECT_ONLY.contains(&name.split('.').next().unwrap_or(name))
+}
+
 /// Makes a struct with defaults for each group, and the catalogue of all groups.
 ///
 /// A group is `Type at (place.in.settings) { rows }`, a row is `"full.name" field: Type = default, bounds;`

@@ -135,3 +135,25 @@ fn a_text_larger_than_the_budget_is_warned_of_once_by_every_command_that_asks_th
     assert_eq!(keys(&compacted.json()), ["compacted"]);
     assert_eq!(warned(&compacted), 1);
 }
+
+#[test]
+fn user_wide_settings_count_below_those_of_the_project() {
+    let ship = TestShip::with_settings(r#"{ "llm": { "retries": 2 } }"#);
+    let user = ship.home().join(".config/ship/ship.json");
+    std::fs::create_dir_all(user.parent().expect("a folder")).expect("a folder");
+    std::fs::write(user, r#"{ "llm": { "retries": 1, "maxTokens": 77 } }"#).expect("a file");
+    let config = ship.run(&["config", "--json"]).json();
+    let shown = |key: &str| config.get(key).map(ToString::to_string).unwrap_or_default();
+    assert_eq!(shown("llm.retries"), r#"{"value":2,"source":"ship.json line 1"}"#);
+    assert_eq!(shown("llm.maxTokens"), r#"{"value":77,"source":"user-wide ship.json line 1"}"#);
+    let plain = ship.run(&["config"]).text();
+    assert!(plain.contains("user-wide ship.json line 1\n"), "{plain}");
+
+    let elsewhere = ship.root().join("xdg");
+    let ship = ship.file("xdg/ship/ship.json", "{ 1 }");
+    let ship = ship.env("XDG_CONFIG_HOME", elsewhere.to_str().expect("a path"));
+    let complaint = ship.run(&["config"]).complaint();
+    assert!(complaint.contains("/project/xdg/ship/ship.json:1:3: "), "{complaint}");
+    let ship = ship.env("XDG_CONFIG_HOME", "xdg");
+    assert!(ship.run(&["config"]).text().contains("user-wide"), "a relative folder does not count");
+}
