@@ -15,12 +15,14 @@
 //! - [`find_root`] finds the project folder, and [`init`] gives a new project its first files.
 //! - [`Project::load`] reads `ship.json` and `.env` under an environment. It gives typed [`Settings`], the source of
 //!   each value, the choice of a provider, and the [`Secrets`] that must not be shown.
+//! - [`SettingsEditor`] changes one setting in a file, and keeps its comments.
 //! - [`read_system_texts`] and [`scan_skills`] read the texts and skills that people write for the agent.
 //! - [`LogWriter`] writes the project's logs without secrets, and [`LogReader`] follows them.
 //!
 //! The crate never reads the process environment, the home folder or the clock by itself. They are arguments, so
 //! that two projects can live in one process and a test controls everything it sees.
 
+mod edit;
 mod file_reader;
 mod init;
 mod load;
@@ -33,6 +35,7 @@ mod settings;
 mod skills;
 mod system_texts;
 
+pub use edit::{EditSettingsError, SettingsEditor};
 pub use file_reader::FileError;
 pub use init::{CreatedFile, CreatedKind, InitError, init};
 pub use load::{

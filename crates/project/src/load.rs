@@ -14,12 +14,14 @@ mod settings_reader;
 mod source;
 mod variables;
 
+pub(crate) use did_you_mean::nearest_key;
 pub use did_you_mean::nearest_name;
+pub(crate) use document::FORGIVING;
 pub use dotenv::DotEnvProblem;
 pub(crate) use dotenv::parse as parse_dotenv;
 pub use problem::{LoadProjectError, ProjectProblem, ProjectProblemKind, Warning, WarningKind};
 pub use settings_files::SettingScope;
-pub(crate) use settings_files::SettingsFiles;
+pub(crate) use settings_files::{SettingsFiles, read_settings_text};
 pub(crate) use settings_reader::{Loaded, Sources, load};
 pub use source::SettingSource;
 pub(crate) use variables::Variables;

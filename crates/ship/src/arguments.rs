@@ -1,5 +1,6 @@
 //! Defines the command line.
 
+mod config;
 mod context;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
 
 /// The chat that is used if none is named.
@@ -118,8 +120,11 @@ pub(crate) fn command_line() -> clap::Command {
         command.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
     MEANINGLESS.iter().fold(command, |command, (name, flags)| {
         let hidden = global.iter().filter(|flag| flags.contains(&flag.get_id().as_str()));
-        let hidden = hidden.map(|flag| flag.clone().hide(true));
-        command.mut_subcommand(name, |command| command.args(hidden))
+        let hidden: Vec<_> = hidden.map(|flag| flag.clone().hide(true)).collect();
+        command.mut_subcommand(name, |command| {
+            let command = command.args(&hidden);
+            command.mut_subcommands(|command| command.args(&hidden))
+        })
     })
 }
 
@@ -246,8 +251,14 @@ pub(crate) enum Command {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Print every setting in force and where it came from
-    Config,
+    /// Print every setting in force and where it came from, or change one
+    #[command(
+        after_help = "Examples:\n  ship config\n  ship config get llm.maxTokens\n  ship config set llm.maxTokens 2000\n  ship config set --user llm.retries 2"
+    )]
+    Config {
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
     /// Print what the agent did, line by line
     #[command(
         after_help = "Examples:\n  ship logs --follow\n  ship logs --request req_0123456789abcdef"

@@ -5,6 +5,7 @@ pub(crate) mod chats;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod config_edit;
 pub(crate) mod context;
 pub(crate) mod context_news;
 pub(crate) mod frozen_holder;

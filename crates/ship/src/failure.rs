@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use ship_agent::{ContextName, OpenAgentError, RunError};
-use ship_project::{InitError, Secrets};
+use ship_project::{EditSettingsError, InitError, Secrets};
 use ship_store::{
     AcceptError, ChatKeyError, Explain, Explanation, ReadError, RefusedInput, StorageError,
 };
@@ -261,18 +261,29 @@ impl From<ReadError> for Failure {
 
 impl From<InitError> for Failure {
     fn from(error: InitError) -> Self {
-        let cause = std::error::Error::source(&error);
-        let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
-        // The codes are the same as for the files of a chat.
-        let code = match cause.map(std::io::Error::kind) {
-            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
-                "storage_full"
-            }
-            Some(ErrorKind::ReadOnlyFilesystem) => "storage_readonly",
-            Some(ErrorKind::PermissionDenied) => "storage_denied",
-            _ => "init",
-        };
-        Self::from_error(code, &error)
+        Self::from_error(disk_code(&error).unwrap_or("init"), &error)
+    }
+}
+
+impl From<EditSettingsError> for Failure {
+    fn from(error: EditSettingsError) -> Self {
+        match error {
+            EditSettingsError::Settings(error) => error.into(),
+            error => Self::from_error(disk_code(&error).unwrap_or("config"), &error),
+        }
+    }
+}
+
+/// Returns the code of a failed write, the same as for the files of a chat.
+fn disk_code(error: &dyn std::error::Error) -> Option<&'static str> {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    match cause.map(std::io::Error::kind)? {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            Some("storage_full")
+        }
+        ErrorKind::ReadOnlyFilesystem => Some("storage_readonly"),
+        ErrorKind::PermissionDenied => Some("storage_denied"),
+        _ => None,
     }
 }
 

@@ -15,7 +15,8 @@ mod text_for_user;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, ConfigCommand};
+use commands::config_edit::SettingChange;
 use failure::Failure;
 use session::Session;
 use ship_agent::ContextOperation;
@@ -42,6 +43,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Init { folder } => return commands::init::run(arguments, folder.as_deref()),
         Command::Completions { shell } => return commands::completions::run(*shell),
         Command::Man { folder } => return commands::man::run(folder.as_deref()),
+        Command::Config { command: Some(ConfigCommand::Set { key, value, file }) } => {
+            let change = SettingChange { scope: file.scope(), key, value: Some(value) };
+            return commands::config_edit::run(arguments, &change);
+        }
+        Command::Config { command: Some(ConfigCommand::Unset { key, file }) } => {
+            let change = SettingChange { scope: file.scope(), key, value: None };
+            return commands::config_edit::run(arguments, &change);
+        }
         _ => {}
     }
     let session = Session::open(arguments)?;
@@ -92,7 +101,10 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Undo => operate(session, ContextOperation::Undo).await,
         Command::Verify => commands::verify::run(session).await,
         Command::Repair { dry_run } => commands::repair::run(session, *dry_run).await,
-        Command::Config => commands::config::run(session),
+        Command::Config { command: Some(ConfigCommand::Get { key }) } => {
+            commands::config::get(session, key)
+        }
+        Command::Config { .. } => commands::config::run(session),
         Command::Logs { follow, request } => {
             commands::logs::run(session, *follow, request.as_deref()).await
         }

@@ -31,7 +31,7 @@ const CRATES: &[(&str, &str)] = &[
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json names"),
     (
         "project",
-        "logs project_root skills system_texts init project load provider_choice file_reader settings \
+        "logs project_root skills system_texts init project edit load provider_choice file_reader settings \
          secrets",
     ),
     (

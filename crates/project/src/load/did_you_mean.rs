@@ -6,7 +6,7 @@ use crate::settings::{is_group, keys};
 const LIKENESS_MIN: f64 = 0.6;
 
 /// Returns the key or group nearest to `unknown`, if any is near.
-pub(super) fn nearest_key(unknown: &str) -> Option<&'static str> {
+pub(crate) fn nearest_key(unknown: &str) -> Option<&'static str> {
     let groups = keys().flat_map(|key| {
         let dots = key.name.match_indices('.').map(|(at, _)| at);
         dots.map(|at| &key.name[..at]).collect::<Vec<_>>()

@@ -31,7 +31,7 @@ pub(super) struct SyntaxError {
 
 /// People leave comments and superfluous commas in a file, so both are allowed. The rest of JSON5 is refused,
 /// because other programs could not read the file.
-const FORGIVING: ParseOptions = ParseOptions {
+pub(crate) const FORGIVING: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,

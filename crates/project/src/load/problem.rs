@@ -13,9 +13,13 @@ pub struct LoadProjectError {
 }
 
 impl LoadProjectError {
-    pub(super) fn new(problems: Vec<ProjectProblem>) -> Self {
+    pub(crate) fn new(problems: Vec<ProjectProblem>) -> Self {
         debug_assert!(!problems.is_empty(), "an error says what is wrong");
         Self { problems }
+    }
+
+    pub(crate) fn into_problems(self) -> Vec<ProjectProblem> {
+        self.problems
     }
 
     /// Returns every problem; there is at least one.
@@ -92,6 +96,14 @@ pub enum ProjectProblemKind {
 }
 
 impl ProjectProblem {
+    /// Whether two problems are the same wrong value, perhaps in another line.
+    pub(crate) fn is_same_value(&self, other: &Self) -> bool {
+        use ProjectProblemKind::{NotAVariable, Unset, Value};
+        let is_value = matches!(self.kind, Value { .. } | Unset { .. } | NotAVariable { .. });
+        let is_same = || format!("{:?}", self.kind) == format!("{:?}", other.kind);
+        is_value && self.file == other.file && is_same()
+    }
+
     /// Returns the remedy as a sentence.
     pub fn hint(&self) -> String {
         match &self.kind {

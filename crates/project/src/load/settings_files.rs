@@ -91,6 +91,11 @@ fn parse_document(file: &Path, text: &str) -> Result<Option<LocatedValue>, LoadP
     })
 }
 
+/// Reads the text of a settings file; `None` if it does not exist.
+pub(crate) fn read_settings_text(file: &Path) -> Result<Option<String>, LoadProjectError> {
+    read_text(file, &mut Vec::new())
+}
+
 /// Reads a file of settings; `None` if it does not exist.
 fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadProjectError> {
     let problem = |line, kind| {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_project::{EffectiveSetting, SettingSource};
+use ship_project::{EffectiveSetting, SettingSource, nearest_name};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,13 +17,7 @@ const VALUE_COLUMNS: usize = 24;
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     let rows = session.project.effective_settings();
     if session.json {
-        let entry = |row: &EffectiveSetting| {
-            let value = Object::from([
-                ("value", row.value.clone()),
-                ("source", row.source.to_string().into()),
-            ]);
-            (row.key, Json::Object(value))
-        };
+        let entry = |row: &EffectiveSetting| (row.key, setting_json(row));
         output::print_json(&Json::Object(rows.iter().map(entry).collect()))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -33,6 +27,30 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     }
     output::print_line(&table::wrap_text(&format!("\nModel: {}", session.describe_model()), 7))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints one setting: a text as it is, and everything else as JSON.
+pub(crate) fn get(session: &Session, key: &str) -> Result<ExitCode, Failure> {
+    let rows = session.project.effective_settings();
+    let Some(row) = rows.iter().find(|row| row.key == key) else {
+        let nearest = nearest_name(key, rows.iter().map(|row| row.key));
+        let hint = nearest.map_or("`ship config` lists all settings".to_owned(), |nearest| {
+            format!("did you mean `{nearest}`?")
+        });
+        return Err(Failure::new("config", format!("there is no setting `{key}`")).with_hint(hint));
+    };
+    match &row.value {
+        Json::Null => return Err(Failure::new("config", format!("`{key}` is not set"))),
+        _ if session.json => output::print_json(&setting_json(row))?,
+        Json::String(text) => output::print_line(&output::escape_unprintable(text))?,
+        other => output::print_json(other)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn setting_json(row: &EffectiveSetting) -> Json {
+    let fields = [("value", row.value.clone()), ("source", row.source.to_string().into())];
+    Json::Object(Object::from(fields))
 }
 
 /// Returns a line for each setting. In a narrow terminal its group stands above it, and only a value that is not

@@ -2,6 +2,8 @@
 
 mod chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod config_edit;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod contexts;
 mod contexts_in_chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]

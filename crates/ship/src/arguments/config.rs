@@ -1,0 +1,51 @@
+//! Defines the command line of `ship config`.
+
+use clap::Subcommand;
+use ship_project::SettingScope;
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print one setting in force
+    #[command(after_help = "Example:\n  ship config get llm.maxTokens")]
+    Get {
+        /// The setting, such as llm.model
+        key: String,
+    },
+    /// Change a setting in ship.json; comments and order stay
+    #[command(
+        after_help = "Examples:\n  ship config set llm.maxTokens 2000\n  ship config set tools.approval '[\"deploy\"]'\n  ship config set --user llm.retries 2"
+    )]
+    Set {
+        /// The setting, such as llm.model
+        key: String,
+        /// JSON, or plain text where the setting takes text
+        #[arg(allow_negative_numbers = true)]
+        value: String,
+        #[command(flatten)]
+        file: SettingsFileChoice,
+    },
+    /// Remove a setting from ship.json, so that its default counts
+    #[command(
+        after_help = "Examples:\n  ship config unset llm.maxTokens\n  ship config unset --user llm.retries"
+    )]
+    Unset {
+        /// The setting, such as llm.model
+        key: String,
+        #[command(flatten)]
+        file: SettingsFileChoice,
+    },
+}
+
+/// Chooses the file to change.
+#[derive(clap::Args)]
+pub(crate) struct SettingsFileChoice {
+    /// Change the settings for all your projects, in ~/.config/ship/ship.json
+    #[arg(long)]
+    user: bool,
+}
+
+impl SettingsFileChoice {
+    pub(crate) fn scope(&self) -> SettingScope {
+        if self.user { SettingScope::User } else { SettingScope::Project }
+    }
+}
