@@ -2,8 +2,9 @@
 //!
 //! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it. `heartbeat`
 //! shows other processes that the holder of a lane is at work.
-//! `system_sources` makes the system blocks, `budget` limits the size of requests, `host_facts` remembers what the host has shown, `warnings` reports configuration
-//! problems, and `summary_drafts` keeps summaries that are not published yet.
+//! `system_sources` makes the system blocks, `budget` limits the size of requests, `host_memory` shares `host_facts` with
+//! other processes, `warnings` reports configuration problems, and `summary_drafts` keeps summaries that are not
+//! published yet.
 
 mod active_run;
 mod agent;
@@ -11,6 +12,7 @@ mod budget;
 mod builder;
 mod heartbeat;
 mod host_facts;
+mod host_memory;
 mod locked_chat;
 mod summary_drafts;
 mod system_sources;
@@ -44,7 +46,7 @@ use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
-use host_facts::HostMemory;
+use host_memory::HostMemory;
 use summary_drafts::SummaryDrafts;
 
 #[derive(Clone)]

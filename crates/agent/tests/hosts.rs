@@ -17,6 +17,7 @@ use crate::harness::{KeptLog, chat};
 mod learned;
 mod long_talk;
 mod odd_forms;
+mod together;
 
 const FORMATS: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 

@@ -56,6 +56,24 @@ impl HostLimits {
         self.refused = self.refused.filter(|refused| prompt <= *refused);
     }
 
+    /// Takes over what another process has learned. `known` is what both had learned before; a limit that this process
+    /// has learned or given up since then stays so.
+    pub(super) fn merge(&mut self, known: Self, theirs: Self) {
+        let newer = |ours: Option<u64>, known: Option<u64>, their: Option<u64>| match their {
+            _ if ours != known => ours,
+            Some(_) => their,
+            // It may be missing because two processes wrote at the same moment.
+            None => ours.filter(|limit| theirs.accepted <= *limit),
+        };
+        let is_named_anew = theirs.named.is_some() && theirs.named != known.named;
+        self.refused = match is_named_anew {
+            true => theirs.refused,
+            false => newer(self.refused, known.refused, theirs.refused),
+        };
+        self.named = newer(self.named, known.named, theirs.named);
+        self.accepted = self.accepted.max(theirs.accepted);
+    }
+
     /// Writes the sizes to the facts of a host.
     pub(crate) fn write_to(&self, facts: &mut Object) {
         facts.set_or_remove("limit", self.named.map(Json::from));
@@ -89,6 +107,30 @@ mod tests {
         assert_eq!((limits.window(), limits.accepted), (Some(8_000), 8_000));
         limits.learn_accepted(8_001);
         assert_eq!((limits.window(), limits.accepted), (None, 8_001));
+    }
+
+    #[test]
+    fn what_another_process_learns_is_taken_over_unless_we_have_learned_otherwise_since() {
+        let [none, small, large] = [None, Some(4_000), Some(8_000)];
+        let limits = |named, refused, accepted| HostLimits { named, refused, accepted };
+        for (ours, known, theirs, merged) in [
+            ((none, none, 900), (none, none, 900), (large, none, 700), (large, none, 900)),
+            ((none, none, 900), (none, none, 900), (none, large, 1_000), (none, large, 1_000)),
+            ((small, none, 900), (none, none, 900), (large, none, 900), (small, none, 900)),
+            ((large, none, 900), (large, none, 900), (small, none, 900), (small, none, 900)),
+            // One was given up, by them and by us.
+            ((large, none, 900), (large, none, 900), (none, none, 9_000), (none, none, 9_000)),
+            ((none, none, 9_000), (large, none, 900), (large, none, 900), (none, none, 9_000)),
+            // One was lost, because both wrote at the same moment.
+            ((large, none, 900), (large, none, 900), (none, none, 700), (large, none, 900)),
+            // A number is better than an assumption.
+            ((none, small, 900), (none, small, 900), (large, none, 900), (large, none, 900)),
+        ] {
+            let [mut ours, known, theirs, merged] =
+                [ours, known, theirs, merged].map(|it| limits(it.0, it.1, it.2));
+            ours.merge(known, theirs);
+            assert_eq!(ours, merged, "{known:?} {theirs:?}");
+        }
     }
 
     #[test]

@@ -47,9 +47,9 @@ impl TokenMeter {
         *self.limits.lock()
     }
 
-    /// Takes over the sizes that the host has shown to another process.
-    pub(crate) fn adopt_limits(&self, limits: HostLimits) {
-        *self.limits.lock() = limits;
+    /// Takes over the sizes that the host has shown to another process. `known` are those that were known of it before.
+    pub(crate) fn merge_limits(&self, known: HostLimits, theirs: HostLimits) {
+        self.limits.lock().merge(known, theirs);
     }
 
     /// Learns the limit that the provider has named in a refusal.

@@ -2,7 +2,7 @@
 //!
 //! The file is derived: without it, each host is learned anew, at the price of a refused request. So a file that
 //! cannot be read is set aside and never an error. Processes that write at the same moment may lose what one of them
-//! has learned, but never the file.
+//! has written, but never the file; it still knows what it wrote, and writes it again.
 
 use std::path::Path;
 

@@ -1,0 +1,138 @@
+//! The memory of a host, which all processes share.
+//!
+//! What another process has learned is taken over before each run and before each write. No lock is needed: of two
+//! writers at the same moment one may lose its facts on disk, but it still knows them, and writes them in its next run.
+
+use ship_message::json::{Json, Object};
+use ship_store::ChatKey;
+use tokio::sync::Mutex;
+
+use super::Engine;
+use super::host_facts::{HostFacts, write_forms};
+use crate::run_log::{RunLogEntry, RunLogKind};
+
+/// Knows which facts about the host are on disk.
+#[derive(Default)]
+pub(crate) struct HostMemory(Mutex<KnownFacts>);
+
+#[derive(Default)]
+struct KnownFacts {
+    /// The facts as they were last read or written.
+    stored: HostFacts,
+    /// Whether this process has told a person that the window is unknown.
+    has_told_window: bool,
+    /// Whether this process has logged that facts cannot be read or written.
+    has_logged_loss: bool,
+}
+
+impl Engine {
+    /// Takes over what other processes have learned of the host. A failure costs no more than that, and is logged.
+    pub(crate) async fn recall_host(&self, chat: &ChatKey) {
+        let Some(host) = self.host_name() else { return };
+        let mut known = self.host_memory.0.lock().await;
+        self.read_host_facts(&host, &mut known, chat).await;
+    }
+
+    /// Stores what is known of the host, if other processes should know. A person is told once that the window of the
+    /// model is unknown.
+    pub(crate) async fn keep_host_facts(&self, chat: &ChatKey) {
+        let Some(host) = self.host_name() else { return };
+        let mut known = self.host_memory.0.lock().await;
+        self.tell_unknown_window_once(&mut known, chat);
+        if !self.host_facts(&known).is_news_to(&known.stored)
+            || !self.read_host_facts(&host, &mut known, chat).await
+        {
+            return;
+        }
+        let facts = self.host_facts(&known);
+        match self.store.put_host_facts(&host, facts.to_object()).await {
+            Ok(()) => known.stored = facts,
+            Err(error) => self.log_loss_once(&mut known, chat, &error),
+        }
+    }
+
+    /// Reads the facts on disk, and takes over those that another process has written since. Returns whether they
+    /// could be read.
+    async fn read_host_facts(&self, host: &str, known: &mut KnownFacts, chat: &ChatKey) -> bool {
+        let stored = match self.store.host_facts(host).await {
+            Ok(facts) => HostFacts::from_object(&facts),
+            Err(error) => {
+                self.log_loss_once(known, chat, &error);
+                return false;
+            }
+        };
+        // A person that changes `llm.window` knows better than an older refusal. A file that is gone says nothing.
+        if stored.configured == self.configured_window() && stored != HostFacts::default() {
+            self.token_meter.merge_limits(known.stored.limits, stored.limits);
+        }
+        if let Some(rate) = &stored.rate {
+            let model = self.provider.model().to_owned();
+            self.token_meter.merge_calibration(&Object::from([(model, rate.clone())]));
+        }
+        self.provider.adopt_forms(stored.forms);
+        known.stored = stored;
+        true
+    }
+
+    /// Returns the facts that this process would store.
+    fn host_facts(&self, known: &KnownFacts) -> HostFacts {
+        HostFacts {
+            limits: self.token_meter.limits(),
+            configured: self.configured_window(),
+            rate: self.token_meter.to_object().get(self.provider.model()).cloned(),
+            // The provider may have left out forms that its settings exclude. They are still what the host wants.
+            forms: self.provider.forms().union(known.stored.forms),
+            told_window: known.has_told_window || known.stored.told_window,
+        }
+    }
+
+    /// Returns the facts about the host as `inspect` shows them; `None` for a model without a host.
+    pub(crate) fn describe_host(&self) -> Option<Object> {
+        let address = self.provider.address()?;
+        let mut facts = Object::from([("address", self.project.mask(address))]);
+        self.token_meter.limits().write_to(&mut facts);
+        if self.token_meter.has_learnt() {
+            facts.set("rate", self.token_meter.rate());
+        }
+        write_forms(self.provider.forms(), &mut facts);
+        Some(facts)
+    }
+
+    /// Returns the name under which the host's facts are kept; `None` for a model without a host.
+    fn host_name(&self) -> Option<String> {
+        let provider = &self.provider;
+        let address = self.project.mask(provider.address()?);
+        Some(format!("{} {address} {}", provider.name(), provider.model()))
+    }
+
+    /// Tells a person that the window is unknown once a request was answered: once for all processes, or once in each
+    /// if that cannot be stored.
+    fn tell_unknown_window_once(&self, known: &mut KnownFacts, chat: &ChatKey) {
+        let is_known = self.window_tokens().or(self.rules.input_tokens_max).is_some();
+        let is_told = known.has_told_window || known.stored.told_window;
+        if is_known || is_told || self.token_meter.limits().accepted == 0 {
+            return;
+        }
+        known.has_told_window = true;
+        let warning = self.project.mask(&format!(
+            "it is not known how many tokens `{}` takes, so a request is compacted over {}; set `llm.window`",
+            self.provider.model(),
+            self.budget_tokens()
+        ));
+        self.budget_warnings.lock().push(warning.clone());
+        self.log_warning(chat, warning);
+    }
+
+    fn log_loss_once(&self, known: &mut KnownFacts, chat: &ChatKey, error: &dyn std::error::Error) {
+        if !std::mem::replace(&mut known.has_logged_loss, true) {
+            let problem = format!("what is known of the host is not kept: {error}");
+            self.log_warning(chat, self.project.mask(&problem));
+        }
+    }
+
+    fn log_warning(&self, chat: &ChatKey, message: String) {
+        let fields = vec![("message", Json::from(message))];
+        let entry = RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() };
+        self.log.write(chat, entry);
+    }
+}
