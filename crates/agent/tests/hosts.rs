@@ -8,7 +8,9 @@ use ship_message::json::Json;
 use ship_provider::{ApiKey, CachedSequence, HttpProvider, HttpSettings};
 use ship_store::disk::{Disk as _, OpenMode};
 use ship_store::{FileStore, StoreOptions};
-use ship_testkit::llm::{Answer, Exchange, Format, LlmServer, Rules as Judge, Status, count};
+use ship_testkit::llm::{
+    Answer, Exchange, Format, LlmServer, Rules as Judge, Speech, Status, count,
+};
 use ship_testkit::random::Random;
 use ship_testkit::sim::SimDisk;
 

@@ -213,9 +213,9 @@ impl<'a> ModelCall<'a> {
         };
         let answer = match &answered {
             Ok(answered) => {
-                if let Some(usage) = answered.usage {
-                    work.locked.engine.token_meter.learn_accepted(usage.input);
-                }
+                let reported = answered.usage.map(|usage| usage.input);
+                let (estimated, answer) = (record.tokens.total(), record.max_tokens);
+                work.locked.engine.token_meter.learn_accepted(reported, estimated, answer);
                 let counted = match answered.usage {
                     Some(usage) => learn_from_report(work, usage.input, counting).await,
                     None => None,

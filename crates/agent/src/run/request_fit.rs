@@ -131,7 +131,8 @@ impl RequestFit {
             let is_over = |size: u64| tokens > size / 100 * SUSPECT_PERCENT;
             match engine.window_tokens() {
                 Some(window) if is_over(window) => true,
-                // An outage looks the same. It is no reason to compact a chat that the model has room for.
+                // An outage looks the same. It is no reason to compact a chat that the model has room for. A host that
+                // refuses for the size mostly answers with one of the other statuses, or says so.
                 Some(_) if matches!(error, ProviderError::Unavailable { .. }) => false,
                 _ => largest > 0 && is_over(largest),
             }
@@ -144,9 +145,14 @@ impl RequestFit {
     pub(crate) async fn note_accepted(&mut self, work: &ActiveRun) {
         let Some(refused) = self.refused_tokens.take() else { return };
         let engine = &work.locked.engine;
-        engine.token_meter.learn_refused(refused);
-        // From now on the window that is assumed limits the answers.
-        self.answer_max = engine.rules.max_tokens;
+        match self.is_suspected {
+            true => engine.token_meter.learn_suspected(refused),
+            false => {
+                engine.token_meter.learn_refused(refused);
+                // From now on the window that is assumed limits the answers.
+                self.answer_max = engine.rules.max_tokens;
+            }
+        }
         engine.keep_host_facts(work.locked.chat.key()).await;
     }
 
@@ -215,11 +221,13 @@ impl RequestFit {
         request: &PreparedRequest,
         refused: &RefusedRequest,
     ) -> CompactionReason {
+        let meter = &work.locked.engine.token_meter;
         let ProviderError::Overflow { prompt, limit, .. } = refused.error else {
+            let prompt = meter.estimate_request(request.pieces());
+            self.refused_tokens = Some(prompt.saturating_add(refused.answer));
             self.shorten_answer();
             return CompactionReason::Overflow { limit: None };
         };
-        let meter = &work.locked.engine.token_meter;
         if let Some(prompt) = prompt {
             meter.learn(meter.count_pieces(request.pieces()).total(), prompt);
         }

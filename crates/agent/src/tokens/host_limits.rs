@@ -13,6 +13,9 @@ pub(crate) struct HostLimits {
     /// The size of the smallest request, with its answer, that it refused without a number and accepted when it was
     /// made smaller.
     pub(crate) refused: Option<u64>,
+    /// The size of a request, with its answer, that it refused once without any reason and accepted when it was made
+    /// smaller.
+    pub(crate) suspected: Option<u64>,
     /// The size of the largest request that it accepted.
     pub(crate) accepted: u64,
 }
@@ -49,9 +52,27 @@ impl HostLimits {
         }
     }
 
-    /// Learns from a request that was accepted. A limit below it is not true any more: the host takes more than before.
-    pub(super) fn learn_accepted(&mut self, prompt: u64) {
+    /// Learns from a request of `tokens`, with its answer, that was refused without any reason, and accepted when it was
+    /// smaller. One such refusal may be an accident; a second one, with none as large accepted in between, is not.
+    pub(super) fn learn_suspected(&mut self, tokens: u64) {
+        match self.suspected.take() {
+            Some(known) => self.learn_refused(known.min(tokens)),
+            None => self.suspected = Some(tokens).filter(|tokens| *tokens >= LIMIT_MIN),
+        }
+    }
+
+    /// Learns from a request that was accepted, by our own estimate of its prompt.
+    pub(super) fn learn_estimated(&mut self, prompt: u64, answer: u64) {
         self.accepted = self.accepted.max(prompt);
+        // Sizes that differ by less than the error of an estimate prove nothing.
+        let sum = prompt.saturating_add(answer);
+        self.suspected = self.suspected.filter(|suspected| sum - sum / 16 <= *suspected);
+    }
+
+    /// Learns from a request that was accepted, and whose prompt the host has counted. A limit below it is not true any
+    /// more: the host takes more than before.
+    pub(super) fn learn_accepted(&mut self, prompt: u64, answer: u64) {
+        self.learn_estimated(prompt, answer);
         self.named = self.named.filter(|limit| prompt <= *limit);
         self.refused = self.refused.filter(|refused| prompt <= *refused);
     }
@@ -71,6 +92,9 @@ impl HostLimits {
             false => newer(self.refused, known.refused, theirs.refused),
         };
         self.named = newer(self.named, known.named, theirs.named);
+        if self.suspected == known.suspected {
+            self.suspected = theirs.suspected;
+        }
         self.accepted = self.accepted.max(theirs.accepted);
     }
 
@@ -78,6 +102,7 @@ impl HostLimits {
     pub(crate) fn write_to(&self, facts: &mut Object) {
         facts.set_or_remove("limit", self.named.map(Json::from));
         facts.set_or_remove("refused", self.refused.map(Json::from));
+        facts.set_or_remove("suspected", self.suspected.map(Json::from));
         facts.set_or_remove("accepted", Some(self.accepted).filter(|it| *it > 0).map(Json::from));
     }
 
@@ -88,6 +113,7 @@ impl HostLimits {
         Self {
             named: limit("limit"),
             refused: limit("refused"),
+            suspected: limit("suspected"),
             accepted: size("accepted").unwrap_or_default(),
         }
     }
@@ -103,16 +129,21 @@ mod tests {
         limits.learn_named(12);
         assert_eq!(limits.window(), None, "nothing takes so little");
         limits.learn_named(8_000);
-        limits.learn_accepted(8_000);
+        limits.learn_accepted(8_000, 500);
         assert_eq!((limits.window(), limits.accepted), (Some(8_000), 8_000));
-        limits.learn_accepted(8_001);
+        limits.learn_accepted(8_001, 500);
         assert_eq!((limits.window(), limits.accepted), (None, 8_001));
     }
 
     #[test]
     fn what_another_process_learns_is_taken_over_unless_we_have_learned_otherwise_since() {
         let [none, small, large] = [None, Some(4_000), Some(8_000)];
-        let limits = |named, refused, accepted| HostLimits { named, refused, accepted };
+        let limits = |named, refused, accepted| HostLimits {
+            named,
+            refused,
+            accepted,
+            ..HostLimits::default()
+        };
         for (ours, known, theirs, merged) in [
             ((none, none, 900), (none, none, 900), (large, none, 700), (large, none, 900)),
             ((none, none, 900), (none, none, 900), (none, large, 1_000), (none, large, 1_000)),
@@ -151,6 +182,31 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_without_a_reason_counts_when_it_comes_again_and_none_as_large_was_accepted() {
+        let mut limits = HostLimits::default();
+        limits.learn_suspected(14_200);
+        assert_eq!(limits.window(), None, "it may have been an accident");
+        let mut facts = Object::new();
+        limits.write_to(&mut facts);
+        assert_eq!(HostLimits::read_from(&facts), limits);
+        let mut proven = limits;
+        limits.learn_accepted(5_900, 8_192);
+        limits.learn_suspected(14_300);
+        assert_eq!((limits.refused, limits.window()), (Some(14_200), Some(8_000)));
+        proven.learn_estimated(8_000, 8_192);
+        proven.learn_suspected(14_300);
+        assert_eq!(proven.window(), None, "the first was an accident");
+    }
+
+    #[test]
+    fn an_estimate_makes_no_limit_void() {
+        let mut limits = HostLimits::default();
+        limits.learn_named(8_000);
+        limits.learn_estimated(8_100, 500);
+        assert_eq!((limits.window(), limits.accepted), (Some(8_000), 8_100));
+    }
+
+    #[test]
     fn the_smallest_refusal_counts_until_a_limit_is_named_or_more_is_accepted() {
         let mut limits = HostLimits::default();
         limits.learn_refused(7_512);
@@ -162,7 +218,7 @@ mod tests {
         let mut named = limits;
         named.learn_named(6_000);
         assert_eq!(named.window(), Some(6_000));
-        limits.learn_accepted(8_000);
+        limits.learn_accepted(8_000, 500);
         assert_eq!(limits, HostLimits { accepted: 8_000, ..HostLimits::default() });
     }
 }

@@ -63,9 +63,19 @@ impl TokenMeter {
         self.limits.lock().learn_refused(tokens);
     }
 
-    /// Learns from the size of a request that the provider has accepted and counted.
-    pub(crate) fn learn_accepted(&self, reported: u64) {
-        self.limits.lock().learn_accepted(reported);
+    /// Learns from a request of `tokens`, with its answer, that was refused without any reason, and accepted when it was
+    /// smaller.
+    pub(crate) fn learn_suspected(&self, tokens: u64) {
+        self.limits.lock().learn_suspected(tokens);
+    }
+
+    /// Learns from a request that the provider has accepted: from its own count of the prompt, or else from our estimate.
+    pub(crate) fn learn_accepted(&self, reported: Option<u64>, estimated: u64, answer: u64) {
+        let mut limits = self.limits.lock();
+        match reported {
+            Some(prompt) => limits.learn_accepted(prompt, answer),
+            None => limits.learn_estimated(estimated, answer),
+        }
     }
 
     /// Returns the tokens of a text, as the provider will count them.

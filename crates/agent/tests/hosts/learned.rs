@@ -166,6 +166,35 @@ async fn a_refusal_without_a_reason_is_tried_once_smaller_if_the_request_is_larg
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_refuses_without_a_reason_does_so_twice_in_all() {
+    let host = Host::that_refuses(Format::OpenAi, "Bad Request", |it| it.counted.input > 6_000);
+    for _ in 0..2 {
+        let agent = host.agent();
+        for nth in 0..75 {
+            let said = format!("{nth:03} {}", words(120));
+            assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
+        }
+        assert_eq!(host.count_refusals(), 2, "{}", host.facts());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_reports_no_tokens_is_known_by_our_own_count() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    host.server.otherwise(Answer::judge(|_| Speech::text("Aye.").without_usage().into()));
+    let agent = host.agent();
+    for nth in 0..12 {
+        let said = format!("{nth:03} {}", words(200));
+        assert_eq!(host.say(&agent, &said).await, Some(Outcome::Done));
+    }
+    let told = agent.take_budget_warnings();
+    assert!(told.len() == 1 && told[0].contains("`llm.window`"), "{told:?}");
+    host.server.then(refusal("Bad Request"));
+    assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done), "tried smaller");
+    assert_eq!(host.log.of("compacted").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_with_a_reason_or_of_a_small_request_is_told_at_once() {
     let host = Host::new(Format::OpenAi, 100_000);
     let agent = host.agent_with(Some(100_000), Rules::default());
