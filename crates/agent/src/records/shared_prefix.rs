@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ship_context::compact::PrunedOutputs;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{CachedSequence, Recipe};
+use ship_provider::{CachedSequence, HostForm, Recipe};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use super::block_digests::first_block;
@@ -148,8 +148,10 @@ impl OutgoingRequest<'_> {
             let difference = format!("{} instead of {}", model_name(new), model_name(old));
             return Some(self.shared_prefix(before, 0, Some(difference)));
         }
-        // Tools come first in a request, so nothing behind different tools is in the cache.
-        if before.tools != self.tools {
+        // Tools come first in a request, so nothing behind different tools is in the cache. A host that takes none was
+        // sent none, also in the request that taught it.
+        let takes_none = [old, new].iter().all(|recipe| recipe.forms.has(HostForm::NoTools));
+        if before.tools != self.tools && !takes_none {
             return Some(self.shared_prefix(before, 0, Some("tools".to_owned())));
         }
         let object = |blocks: &[(String, String)]| -> Object {
@@ -173,8 +175,8 @@ impl OutgoingRequest<'_> {
         before: &RequestRecord,
         rebuilt: &RebuiltRequest,
     ) -> Result<String, ReadError> {
-        if before.recipe.files != self.recipe.files {
-            return Ok("files".to_owned());
+        if let Some(difference) = recipe_difference(&before.recipe, self.recipe) {
+            return Ok(difference);
         }
         let RequestMessages::Context { position, .. } = &before.shown else {
             return Ok("another kind of request".to_owned());
@@ -191,6 +193,19 @@ impl OutgoingRequest<'_> {
         let change = if of(self.pruned) == of(&rebuilt.pruned) { "changed" } else { "pruned" };
         Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
     }
+}
+
+/// Names what two recipes for one model make different in the messages; `None` if that is nothing.
+pub(crate) fn recipe_difference(old: &Recipe, new: &Recipe) -> Option<String> {
+    if old.files != new.files {
+        return Some("files".to_owned());
+    }
+    let is_changed = |form: &HostForm| {
+        *form != HostForm::NoStreamOptions && old.forms.has(*form) != new.forms.has(*form)
+    };
+    let changed: Vec<&str> =
+        HostForm::ALL.into_iter().filter(is_changed).map(HostForm::name).collect();
+    (!changed.is_empty()).then(|| format!("form {}", changed.join(", ")))
 }
 
 /// A log of more lines was not written by this program, which compacts earlier.

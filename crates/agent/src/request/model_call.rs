@@ -15,7 +15,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
     OutgoingRequest, RENDERING, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
-    SharedPrefix, block_digests, counted_parts,
+    SharedPrefix, block_digests, counted_parts, recipe_difference,
 };
 use crate::run_log::{RunLogEntry, RunLogKind};
 
@@ -329,7 +329,7 @@ async fn record_resent(
     write_answer(work, before, &RequestAnswer::Failed("refused".to_owned())).await;
     let tokens = &before.tokens;
     let common = new.common_bytes(old);
-    let is_same = old == new;
+    let difference = recipe_difference(&before.recipe, &recipe).filter(|_| old != new);
     let record = Arc::new(RequestRecord {
         id: new_id(work),
         ts: work.locked.engine.clock.now(),
@@ -340,7 +340,7 @@ async fn record_resent(
         shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
-            difference: (!is_same).then(|| "files".to_owned()),
+            difference,
         },
         ..before.clone()
     });

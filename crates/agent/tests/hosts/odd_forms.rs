@@ -85,3 +85,26 @@ async fn tools_that_a_setting_left_out_are_sent_again_without_it() {
         assert!(!host.facts().contains("forms"), "nothing was learned: {}", host.facts());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_sent_again_in_another_form_names_the_form() {
+    for (oddity, difference) in [
+        (Oddity::NineCharIds, Some("form shortCallIds")),
+        (Oddity::NoTools, Some("form noTools")),
+        // A cache does not see this one.
+        (Oddity::NoStreamOptions, None),
+    ] {
+        let host = Host::new(Format::OpenAi, 100_000);
+        let agent = host.agent_with(Some(100_000), Rules::default());
+        host.server.then(Answer::call("chat_context_list", "{}"));
+        assert_eq!(host.say(&agent, "which contexts are there?").await, Some(Outcome::Done));
+        host.server.set_rules(Judge { oddities: vec![oddity], ..Judge::default() });
+        assert_eq!(host.say(&agent, "and now?").await, Some(Outcome::Done));
+        assert_eq!(host.say(&agent, "and then?").await, Some(Outcome::Done));
+        let calls = agent.requests(&chat(), 100).await.unwrap();
+        let told: Vec<Option<&str>> =
+            calls.iter().map(|call| call.record.shared_prefix.difference.as_deref()).collect();
+        let wanted = [Some("first request"), None, None, difference, None];
+        assert_eq!(told, wanted, "{oddity:?}");
+    }
+}
