@@ -11,17 +11,6 @@ pub struct CachedSequence {
     system_end: usize,
 }
 
-/// The piece of a sequence that contains a byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// The byte is in the tools.
-    Tools,
-    /// The byte is in the system blocks.
-    System,
-    /// The byte is in the messages.
-    Messages,
-}
-
 /// The mark by which Anthropic knows where a cache may end. Inside a text its quotes would be escaped.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
@@ -68,15 +57,6 @@ impl CachedSequence {
     pub fn common_bytes(&self, other: &Self) -> usize {
         let pairs = self.text.bytes().zip(other.text.bytes());
         pairs.take_while(|(one, other)| one == other).count()
-    }
-
-    /// Returns the piece that contains a byte.
-    pub fn section(&self, at: usize) -> Section {
-        match at {
-            _ if at < self.tools_end => Section::Tools,
-            _ if at < self.system_end => Section::System,
-            _ => Section::Messages,
-        }
     }
 
     /// Returns the tokens of the first bytes, given the tokens of the pieces: whole pieces, and a share by bytes of
@@ -153,10 +133,9 @@ mod tests {
             sequence.text(),
             "[{\"t\":[1,{}]}]\n{\"role\":\"system\",\"content\":\"S\"}\n{\"role\":\"user\",\"content\":\"a \\\"tools\\\":[ ]}\"}]"
         );
-        let at = |text: &str| sequence.section(sequence.text().find(text).unwrap());
-        assert_eq!(at("\"t\""), Section::Tools);
-        assert_eq!(at("\"S\""), Section::System);
-        assert_eq!(at("\"a "), Section::Messages);
+        let (tools, others) = sequence.text().split_at(sequence.tools_end);
+        assert!(tools.contains("\"t\"") && others.starts_with("{\"role\":\"system\""));
+        assert!(sequence.text()[sequence.system_end..].starts_with("{\"role\":\"user\""));
         let plain =
             CachedSequence::of(r#"{"system":["S"],"messages":[{"m":1}],"tools":[],"maxTokens":1}"#);
         assert_eq!(plain.text(), "[]\n[\"S\"]\n{\"m\":1}]");

@@ -43,7 +43,7 @@ mod offline;
 mod recipe;
 mod request;
 
-pub use cached_sequence::{CachedSequence, Section};
+pub use cached_sequence::CachedSequence;
 pub use compile::{CompileTarget, SendFiles, ToolNames, compile};
 pub use error::{Deadline, ProviderError};
 pub use host_forms::{HostForm, HostForms};

@@ -220,11 +220,6 @@ impl ContextEntry {
     pub fn as_message(&self) -> Option<&MessageEntry> {
         if let Self::Message(message) = self { Some(message) } else { None }
     }
-
-    /// Returns the event if the entry is one.
-    pub fn as_event(&self) -> Option<&EventEntry> {
-        if let Self::Event(event) = self { Some(event) } else { None }
-    }
 }
 
 impl From<MessageEntry> for ContextEntry {

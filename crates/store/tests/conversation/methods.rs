@@ -3,7 +3,7 @@
 use ship_message::json::Object;
 use ship_message::{ConvertOptions, UiMessage, convert_to_model_messages};
 use ship_store::conversation::{
-    CompactError, Conversation, EntryRole, NewConversationMessage, WriteError,
+    CompactError, ContextEntry, Conversation, EntryRole, NewConversationMessage, WriteError,
 };
 
 use super::{Ticking, call, folder, load, pptx, seen, talk};
@@ -251,7 +251,7 @@ fn an_event_may_be_about_a_message() {
     talk(&mut chat);
     chat.record_event("liked", Object::from([("by", "Ann")]), Some("m005")).unwrap();
     let entries = chat.entries().unwrap();
-    let liked = entries.last().unwrap().as_event().unwrap();
+    let Some(ContextEntry::Event(liked)) = entries.last() else { panic!("{entries:?}") };
     assert_eq!((liked.id.as_str(), liked.ref_msg_id.as_deref()), ("e001", Some("m005")));
     assert_eq!(chat.llm_messages().len(), 5);
 }
