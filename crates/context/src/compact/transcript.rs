@@ -102,7 +102,7 @@ pub fn transcript_chunks(
     count: &dyn Fn(&str) -> u64,
 ) -> TranscriptChunks {
     // Both go from the end: the newest text first, and in each the newest piece.
-    let mut chunks: Vec<Gathered> = Vec::new();
+    let mut chunks: Vec<TranscriptChunk> = Vec::new();
     for (at, piece) in pieces.enumerate().rev() {
         for (piece, tokens) in split_piece(piece, tokens_max, count).into_iter().rev() {
             let is_last = chunks.len() >= texts_max;
@@ -114,23 +114,23 @@ pub fn transcript_chunks(
                     chunk.start = at;
                 }
                 _ if is_last => return join_chunks(chunks, at + 1),
-                _ => chunks.push(Gathered { pieces: vec![piece], tokens, start: at }),
+                _ => chunks.push(TranscriptChunk { pieces: vec![piece], tokens, start: at }),
             }
         }
     }
     join_chunks(chunks, 0)
 }
 
-/// A text that is being combined, with its pieces from the newest on.
-struct Gathered {
+/// A text that is being put together, with its pieces from the newest on.
+struct TranscriptChunk {
     pieces: Vec<String>,
     tokens: u64,
     start: usize,
 }
 
-fn join_chunks(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
+fn join_chunks(chunks: Vec<TranscriptChunk>, unread: usize) -> TranscriptChunks {
     let (mut texts, mut starts) = (Vec::new(), Vec::new());
-    for Gathered { mut pieces, start, .. } in chunks.into_iter().rev() {
+    for TranscriptChunk { mut pieces, start, .. } in chunks.into_iter().rev() {
         pieces.reverse();
         texts.push(pieces.join("\n\n"));
         starts.push(start);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::api::Api;
-use super::connection::Trouble;
+use super::connection::ConnectionError;
 use super::quoted_error::quote;
 use super::retry::Hints;
 use super::verdict::Verdict;
@@ -49,11 +49,11 @@ impl RequestParty<'_> {
     }
 
     /// Describes a missing or interrupted answer.
-    pub(crate) fn connection_failure(&self, trouble: Trouble) -> AttemptFailure {
+    pub(crate) fn connection_failure(&self, error: ConnectionError) -> AttemptFailure {
         let host = self.host;
         let retry = RetryAdvice::After(None);
-        match trouble {
-            Trouble::Late(deadline, after) => {
+        match error {
+            ConnectionError::Late(deadline, after) => {
                 // The number of attempts is known when the last one has failed.
                 let error = ProviderError::TimedOut {
                     provider: self.provider(),
@@ -65,7 +65,7 @@ impl RequestParty<'_> {
                 let reason = format!("nothing came in time (`{}`)", deadline.setting());
                 AttemptFailure { error, reason, retry }
             }
-            Trouble::Unreachable(cause) => {
+            ConnectionError::Unreachable(cause) => {
                 let cause = quote(&cause, self.key);
                 self.unavailable_failure(
                     format!("cannot connect to {host} (`llm.baseUrl`): {cause}"),
@@ -73,7 +73,7 @@ impl RequestParty<'_> {
                     retry,
                 )
             }
-            Trouble::Broken(cause) => {
+            ConnectionError::Broken(cause) => {
                 let cause = quote(&cause, self.key);
                 self.unavailable_failure(
                     format!("the connection to {host} broke: {cause}"),
@@ -81,7 +81,7 @@ impl RequestParty<'_> {
                     retry,
                 )
             }
-            Trouble::NoClient(cause) => {
+            ConnectionError::NoClient(cause) => {
                 let reason = format!("no connection can be made on this machine: {cause}");
                 let error =
                     ProviderError::Failed { provider: self.provider(), reason: reason.clone() };

@@ -30,9 +30,9 @@ const KEPT_ALIVE_TIMES: u32 = 5;
 /// The longest interval of a wait.
 const INTERVAL_MAX: Duration = Duration::from_secs(1);
 
-/// The problem with a connection.
+/// A failure of a connection.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum ConnectionError {
     /// A deadline has passed.
     Late(Deadline, Duration),
     /// There is no connection: the host is unknown, refuses, or is not trusted.
@@ -76,9 +76,9 @@ impl Connection {
     }
 
     /// Sends a request, and returns the answer as soon as it begins.
-    pub(crate) async fn post(&self, body: String) -> Result<Incoming, Trouble> {
+    pub(crate) async fn post(&self, body: String) -> Result<Incoming, ConnectionError> {
         let client = self.client.get_or_init(|| self.client()).as_ref();
-        let client = client.map_err(|problem| Trouble::NoClient(problem.clone()))?;
+        let client = client.map_err(|problem| ConnectionError::NoClient(problem.clone()))?;
         let request = client
             .post(self.url.clone())
             .headers(self.headers.clone())
@@ -88,15 +88,17 @@ impl Connection {
             .header(ACCEPT_ENCODING, "identity")
             .body(body);
         let Some((sent, left)) = wait_up_to(self.first_byte, request.send()).await else {
-            return Err(Trouble::Late(Deadline::FirstByte, self.first_byte));
+            return Err(ConnectionError::Late(Deadline::FirstByte, self.first_byte));
         };
         match sent {
             // A connection that timed out counts as both; its own deadline is the better reason.
             Err(error) if error.is_connect() && error.is_timeout() => {
-                Err(Trouble::Late(Deadline::Connect, self.connect))
+                Err(ConnectionError::Late(Deadline::Connect, self.connect))
             }
-            Err(error) if error.is_connect() => Err(Trouble::Unreachable(innermost_cause(&error))),
-            Err(error) => Err(Trouble::Broken(innermost_cause(&error))),
+            Err(error) if error.is_connect() => {
+                Err(ConnectionError::Unreachable(innermost_cause(&error)))
+            }
+            Err(error) => Err(ConnectionError::Broken(innermost_cause(&error))),
             Ok(response) => Ok(Incoming {
                 response,
                 waited: Duration::ZERO,
@@ -148,20 +150,24 @@ impl Incoming {
     }
 
     /// Returns the next piece, or `None` when the sender has ended the answer.
-    pub(crate) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Trouble> {
+    pub(crate) async fn next(
+        &mut self,
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, ConnectionError> {
         let (left, late) = match self.first {
-            Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
+            Some((left, whole)) => (left, ConnectionError::Late(Deadline::FirstByte, whole)),
             None => {
                 let longest = self.idle.saturating_mul(KEPT_ALIVE_TIMES);
                 match longest.saturating_sub(self.waited) {
-                    left if left < self.idle => (left, Trouble::Late(Deadline::KeptAlive, longest)),
-                    _ => (self.idle, Trouble::Late(Deadline::Idle, self.idle)),
+                    left if left < self.idle => {
+                        (left, ConnectionError::Late(Deadline::KeptAlive, longest))
+                    }
+                    _ => (self.idle, ConnectionError::Late(Deadline::Idle, self.idle)),
                 }
             }
         };
         match wait_up_to(left, self.response.chunk()).await {
             None => Err(late),
-            Some((Err(error), _)) => Err(Trouble::Broken(innermost_cause(&error))),
+            Some((Err(error), _)) => Err(ConnectionError::Broken(innermost_cause(&error))),
             Some((Ok(piece), rest)) => {
                 self.waited += left.saturating_sub(rest);
                 self.first = None;

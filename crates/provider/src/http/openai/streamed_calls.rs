@@ -15,16 +15,16 @@ use crate::http::answer_fault::AnswerFault;
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
 pub(super) struct StreamedCalls {
-    calls: Vec<Growing>,
+    calls: Vec<StreamedCall>,
     /// The latest call of each index.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
 }
 
 #[derive(Debug, Default)]
-struct Growing {
+struct StreamedCall {
     call: Call,
-    balance: Balance,
+    brackets: BracketScan,
 }
 
 /// The fields of one piece. A blank field counts as missing.
@@ -48,36 +48,36 @@ impl StreamedCalls {
                 )));
             }
             None => {
-                self.calls.push(Growing::default());
+                self.calls.push(StreamedCall::default());
                 self.calls.len() - 1
             }
         };
         if let Some(index) = piece.index {
             self.by_index.insert(index, at);
         }
-        let growing = &mut self.calls[at];
+        let streamed = &mut self.calls[at];
         let mut has_news = !piece.input.is_empty();
         // Later ids are ignored, because some hosts invent one for every piece.
-        if let Some(id) = piece.id.filter(|_| growing.call.id.is_empty()) {
-            id.clone_into(&mut growing.call.id);
+        if let Some(id) = piece.id.filter(|_| streamed.call.id.is_empty()) {
+            id.clone_into(&mut streamed.call.id);
             self.by_id.insert(id.to_owned(), at);
             has_news = true;
         }
-        if let Some(name) = piece.name.filter(|_| growing.call.name.is_empty()) {
-            name.clone_into(&mut growing.call.name);
+        if let Some(name) = piece.name.filter(|_| streamed.call.name.is_empty()) {
+            name.clone_into(&mut streamed.call.name);
             has_news = true;
         }
-        growing.balance.scan(&piece.input);
-        growing.call.input.push(&piece.input);
+        streamed.brackets.scan(&piece.input);
+        streamed.call.input.push(&piece.input);
         if let Some(signature) = piece.signature {
-            growing.call.metadata = Some(google_metadata(signature));
+            streamed.call.metadata = Some(google_metadata(signature));
         }
         Ok(has_news)
     }
 
     /// Returns the calls in the order in which they began.
     pub(super) fn into_calls(self) -> Vec<Call> {
-        self.calls.into_iter().map(|growing| growing.call).collect()
+        self.calls.into_iter().map(|streamed| streamed.call).collect()
     }
 
     /// Returns the call that a piece would continue.
@@ -96,13 +96,13 @@ impl StreamedCalls {
 
     /// Whether a piece begins a new call although it could continue `at`.
     fn begins_new_call(&self, at: usize, piece: &CallDelta<'_>) -> bool {
-        let Growing { call, balance } = &self.calls[at];
+        let StreamedCall { call, brackets } = &self.calls[at];
         let is_other = |ours: &str, theirs: Option<&str>| {
             theirs.is_some_and(|theirs| !ours.is_empty() && ours != theirs)
         };
         let other_id = is_other(&call.id, piece.id);
         let other_name = is_other(&call.name, piece.name);
-        if balance.is_complete() {
+        if brackets.is_complete() {
             // Only white space may follow a complete value.
             let goes_on = !piece.input.trim().is_empty();
             return other_id || other_name || (piece.name.is_some() && goes_on);
@@ -142,14 +142,14 @@ fn google_metadata(signature: &str) -> Json {
 
 /// Follows brackets and strings, to know when a JSON value is complete without parsing it again.
 #[derive(Debug, Default)]
-struct Balance {
+struct BracketScan {
     depth: usize,
     in_string: bool,
     escaped: bool,
     has_closed: bool,
 }
 
-impl Balance {
+impl BracketScan {
     fn scan(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.in_string {
