@@ -231,7 +231,7 @@ async fn no_path_is_overwritten_and_none_is_made_up() {
 }
 
 #[tokio::test]
-async fn a_file_that_somebody_changed_is_not_written_until_it_is_loaded_again() {
+async fn a_file_changed_from_outside_is_not_written_until_it_is_loaded_again() {
     let test = ConversationAgent::new();
     let path = test.begin("a.jsonl").await;
     test.say("one").await;
@@ -315,7 +315,7 @@ async fn things_that_are_said_at_once_are_answered_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_waited_for_is_finished_before_the_next() {
+async fn an_answer_without_a_waiting_caller_is_finished_before_the_next() {
     let test = ConversationAgent::new();
     test.begin("a.jsonl").await;
     let wait = test.model.wait();
@@ -331,7 +331,7 @@ async fn an_answer_that_nobody_waited_for_is_finished_before_the_next() {
 }
 
 #[tokio::test]
-async fn whoever_follows_is_told_the_name_that_the_file_has() {
+async fn a_follower_is_told_the_name_that_the_file_has() {
     let test = ConversationAgent::new();
     let mut events = test.agent.conversation().listen();
     test.begin("a.jsonl").await;

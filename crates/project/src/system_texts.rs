@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_or_a_pipe_in_place_of_a_text_is_told_and_waits_for_nobody() {
+    fn a_folder_or_a_pipe_in_place_of_a_text_is_told_without_waiting() {
         let folder = folder(&[(".ship/profile/Primary.md/x", b"")]);
         let pipe = folder.path().join("Agent.md");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -259,7 +259,7 @@ fn message_text_is_in_no_line_when_that_is_not_wanted() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_bothers_nobody_and_is_counted() {
+fn a_log_that_cannot_be_written_stops_no_work_and_is_counted() {
     let blocked = setup(&[]);
     fs::write(blocked.folder.path().join(".ship"), "a file").unwrap();
     blocked.logs.write(info("lost"));

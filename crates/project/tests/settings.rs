@@ -439,7 +439,7 @@ fn an_unknown_key_is_a_warning_with_its_line_and_the_nearest_name() {
 }
 
 #[test]
-fn a_file_that_everybody_can_change_is_a_warning() {
+fn a_file_that_other_users_can_change_is_a_warning() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::with("", "A=1");
     fs::set_permissions(folder.0.path().join(".env"), fs::Permissions::from_mode(0o666)).unwrap();

@@ -39,7 +39,7 @@ fn file(media_type: &str, url: &str) -> String {
 }
 
 #[test]
-fn a_file_that_nobody_could_fetch_or_read_becomes_a_note() {
+fn a_file_that_cannot_be_fetched_or_read_becomes_a_note() {
     for (media_type, url) in [
         ("image/png", "https://"),
         ("image/png", "https://exa mple.com/a.png"),

@@ -51,7 +51,7 @@ macro_rules! store_contract {
                 something_new_counts_before_a_copy_and_is_refused_behind_it,
                 a_copy_moves_the_inbox_cursor_neither_back_nor_on,
                 lines_that_a_sealed_log_does_not_have_are_refused,
-                a_fork_copies_another_chat_whoever_holds_its_lane,
+                a_fork_copies_another_chat_while_its_lane_is_held,
                 a_fork_shares_no_inbox,
                 a_fork_of_what_is_not_there_is_refused,
                 sealed_logs_are_listed_by_pages,

@@ -44,7 +44,7 @@ async fn after_an_undo_the_budget_is_the_window_that_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_below_the_system_is_told_in_the_same_words_wherever_somebody_looks() {
+async fn a_budget_below_the_system_is_told_in_the_same_words_everywhere() {
     let rules = Rules { input_tokens_max: Some(50), ..Rules::default() };
     let world = World::new(100_000, 1.0, Some(100_000), rules);
     assert_eq!(world.say("hello").await, Some(Outcome::Done));

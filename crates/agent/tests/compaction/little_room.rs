@@ -97,7 +97,7 @@ async fn an_answered_request_is_not_named_as_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fills_the_window_is_named_whoever_asks() {
+async fn what_fills_the_window_is_named_to_every_caller() {
     let world = World::new(100_000, 1.0, Some(100_000), Rules::default());
     grown(&world, 2, 30).await;
     let small = world.with_window(300);

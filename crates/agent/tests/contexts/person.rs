@@ -111,7 +111,7 @@ fn wait_until_asked(store: &Arc<dyn Store>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_operation_from_another_channel_is_done_between_steps_and_everybody_is_told() {
+async fn an_operation_from_another_channel_is_done_between_steps_and_all_are_told() {
     let place = Place::new();
     place.say("plan the trip").await;
     let operating = Arc::new(Mutex::new(None));

@@ -7,7 +7,7 @@ use ship_agent::{Outcome, RunError, RunEvent, Stop};
 use crate::harness::{Setup, inbound, line};
 
 #[tokio::test]
-async fn any_number_of_listeners_hear_the_same_and_one_that_went_away_disturbs_nobody() {
+async fn any_number_of_listeners_hear_the_same_and_one_that_went_away_disturbs_no_other() {
     let test = Setup::default().agent();
     let mut listeners: Vec<_> = (0..5).map(|_| test.agent.listen(&test.chat)).collect();
     drop(test.agent.listen(&test.chat));

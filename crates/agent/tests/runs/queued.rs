@@ -75,7 +75,7 @@ async fn asked(test: &TestAgent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_killed_at_its_last_write_holds_up_nobody_however_much_came_in_since() {
+async fn a_run_killed_at_its_last_write_holds_up_no_message_however_many_came_in_since() {
     let setup = setup(100_000);
     assert_eq!(setup.agent().say("first").await, Some(Outcome::Done));
     lose_the_end(&setup);

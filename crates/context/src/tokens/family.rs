@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_models_name_tells_its_family_whoever_serves_it() {
+    fn a_models_name_tells_its_family_on_every_host() {
         for (model, family) in [
             ("gpt-4o-mini", Family::OpenAi),
             ("openai/gpt-4.1", Family::OpenAi),

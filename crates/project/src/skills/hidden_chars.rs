@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_written_as_what_it_is() {
+    fn invisible_characters_are_written_as_code_points() {
         for (text, shown) in [
             ("plain\ttext\n密码 🏳️‍🌈 می\u{200C}خواهم", "plain\ttext\n密码 🏳️‍🌈 می\u{200C}خواهم"),
             ("a\u{E0041}b", "a[U+E0041]b"),

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_used_is_listed_with_the_reason_and_shadows_nobody() {
+    fn a_skill_that_cannot_be_used_is_listed_with_the_reason_and_shadows_no_other() {
         let huge = "x".repeat(TEXT_BYTES_MAX as usize + 1);
         let project = project(&[
             (".claude/skills/a/SKILL.md", "---\nname: a\n"),

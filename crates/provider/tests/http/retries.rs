@@ -136,7 +136,7 @@ async fn an_error_inside_a_stream_is_tried_again_when_it_may_pass() {
 }
 
 #[tokio::test]
-async fn nobody_listening_no_such_host_and_no_trust_name_the_host_and_the_setting() {
+async fn a_closed_port_an_unknown_host_and_no_trust_name_the_host_and_the_setting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = listener.local_addr().unwrap().to_string();
     drop(listener);

@@ -143,7 +143,7 @@ fn without_colours_marks_stay_and_lines_break() {
 }
 
 #[test]
-fn whoever_is_no_terminal_gets_the_text_as_it_is() {
+fn output_that_is_no_terminal_gets_the_text_as_it_is() {
     let mut markdown = Markdown::new(LineStyle::Verbatim, 10);
     let text = " **a** \t b\n\n```x  \n";
     assert_eq!(markdown.push(text) + &markdown.end(), text);

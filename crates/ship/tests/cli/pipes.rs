@@ -65,7 +65,7 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn an_answer_that_nobody_reads_is_kept_all_the_same() {
+fn an_unread_answer_is_kept_all_the_same() {
     let ship = TestShip::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -264,7 +264,7 @@ fn what_moves_the_cursor_is_printed_as_what_it_is() {
 }
 
 #[test]
-fn times_are_on_the_clock_of_whoever_looks() {
+fn times_are_on_the_clock_of_the_reader() {
     let ship = TestShip::new().env("TZ", "JST-9");
     let _ = ship.run(&["send", "hello"]).text();
     let history = ship.run(&["history", "--last", "1"]).text();

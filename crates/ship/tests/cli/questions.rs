@@ -83,7 +83,7 @@ fn a_tool_of_the_client_gets_its_output_from_the_person_after_a_kill() {
 }
 
 #[test]
-fn slash_commands_work_at_a_question_and_are_said_to_nobody() {
+fn slash_commands_work_at_a_question_and_are_not_sent() {
     for (settings, message) in [(APPROVAL, SEND), (CLIENT, "/tool skills_list {}")] {
         let ship = parked(settings, message, "run");
         let out = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n").text();

@@ -36,7 +36,7 @@ fn until_queued(ship: &TestShip) {
 }
 
 #[test]
-fn ctrl_c_leaves_a_message_that_somebody_else_answers_and_loses_nothing() {
+fn ctrl_c_leaves_a_message_that_another_process_answers_and_loses_nothing() {
     let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 2000 } }");
     let mut chat = ship.start(&["chat"]);
     chat.say(&"long ".repeat(100_000));
@@ -115,7 +115,7 @@ fn sends_at_once_are_all_answered_and_kept_in_the_ledgers_order() {
 }
 
 #[test]
-fn whoever_asked_gets_the_answer_to_their_own_question() {
+fn each_process_gets_the_answer_to_its_own_question() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "first"]).text();
     for text in ["second", "third"] {

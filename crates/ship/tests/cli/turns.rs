@@ -62,7 +62,7 @@ fn a_message_that_is_not_on_disk_is_not_said_to_be_kept() {
 }
 
 #[test]
-fn ctrl_c_while_a_message_is_written_keeps_it_and_asks_nobody() {
+fn ctrl_c_while_a_message_is_written_keeps_it_and_asks_no_model() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "first"]).text();
     let lock = held(&ship, "lock");
@@ -79,7 +79,7 @@ fn ctrl_c_while_a_message_is_written_keeps_it_and_asks_nobody() {
 }
 
 #[test]
-fn whoever_waits_for_another_process_is_told_so_and_may_leave_at_once() {
+fn a_person_who_waits_for_another_process_is_told_so_and_may_leave_at_once() {
     let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 600000 } }");
     let _ = ship.run(&["send", "first"]).text();
     let lane = held(&ship, "lane");

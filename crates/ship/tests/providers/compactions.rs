@@ -44,7 +44,7 @@ fn a_compaction_that_takes_long_says_what_it_does_and_then_what_came_of_it() {
 }
 
 #[test]
-fn whoever_sends_a_message_that_needs_room_is_told_and_not_warned() {
+fn the_sender_of_a_message_that_needs_room_is_told_and_not_warned() {
     let world = world();
     let mut ran = world.send(&"the ship sails at dawn and ".repeat(300));
     for _ in 0..4 {
@@ -125,7 +125,7 @@ fn in_a_chat_a_summary_heeds_the_words_behind_compact_and_undo_takes_it_back() {
 }
 
 #[test]
-fn whoever_wants_no_originals_is_told_what_is_purged_and_what_is_not() {
+fn without_originals_a_compaction_tells_what_is_purged_and_what_is_not() {
     let others =
         r#", "context": { "history": { "keepLastMessages": 2, "archiveOnCompact": false } }"#;
     let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);

@@ -145,7 +145,7 @@ fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
 }
 
 #[test]
-fn a_switch_that_was_asked_for_outlives_whoever_was_to_make_it() {
+fn a_switch_that_was_asked_for_outlives_the_process_that_was_to_make_it() {
     let world = HeldAnswer::new(r#", "lock": { "waitMs": 300 }"#);
     let send = world.ask();
     let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
@@ -166,7 +166,7 @@ fn a_switch_that_was_asked_for_outlives_whoever_was_to_make_it() {
 }
 
 #[test]
-fn whoever_asks_for_a_switch_may_be_killed_and_it_is_made_all_the_same() {
+fn a_process_that_asks_for_a_switch_may_be_killed_and_it_is_made_all_the_same() {
     let world = HeldAnswer::new("");
     let send = world.ask();
     world.ask_for_new_context().kill();

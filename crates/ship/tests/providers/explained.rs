@@ -205,7 +205,7 @@ fn a_loaded_skill_is_the_first_difference() {
 }
 
 #[test]
-fn a_request_that_nobody_answered_is_on_record_too() {
+fn an_unanswered_request_is_on_record_too() {
     let world = World::new(Format::OpenAi);
     world.server.then(ship_testkit::llm::faults::reset_mid_call());
     let _ = world.sentence("Tell me.");

@@ -49,7 +49,7 @@ fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told() {
 }
 
 #[test]
-fn nobody_at_the_address_and_no_such_host_are_told_with_the_setting() {
+fn a_closed_port_and_an_unknown_host_are_told_with_the_setting() {
     for (provider, url) in [
         ("openai", LlmServer::refused_url()),
         ("anthropic", LlmServer::refused_url()),

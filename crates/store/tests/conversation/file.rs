@@ -141,7 +141,7 @@ fn a_second_process_is_refused_until_the_first_is_killed() {
 }
 
 #[test]
-fn a_file_that_somebody_else_changed_is_not_written_until_it_is_loaded_again() {
+fn a_file_that_another_program_changed_is_not_written_until_it_is_loaded_again() {
     let (_folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
     talk(&mut chat);

@@ -138,7 +138,7 @@ fn a_rotation_keeps_only_lines_that_are_there() {
 }
 
 #[test]
-fn a_rotation_takes_its_cursor_from_nobody_and_makes_the_link_again() {
+fn a_rotation_ignores_the_cursor_of_its_caller_and_makes_the_link_again() {
     let disk = MemoryDisk::new();
     block_on(async {
         let begun = Begun::new(&store_on(disk.clone()), "a").await;

@@ -159,7 +159,7 @@ fn of(begun: &Begun, log: Option<&SealedName>, (first, last): (u64, u64)) -> Log
     LogPiece::Of { chat, log, first: Seq::new(first), last: Seq::new(last) }
 }
 
-pub async fn a_fork_copies_another_chat_whoever_holds_its_lane(store: &dyn Store) {
+pub async fn a_fork_copies_another_chat_while_its_lane_is_held(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
     begun.say("m1").await;
     let batch = vec![message("m2", &long()).into(), message("m3", "m3").into()];

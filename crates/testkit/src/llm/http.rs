@@ -167,6 +167,6 @@ async fn act(writer: &mut WriteHalf<'_>, step: &Step) -> io::Result<()> {
 
 /// Waits until the client closes its side. What it sends besides is of no interest.
 async fn gone(reader: &mut ReadHalf<'_>) {
-    let mut nobody_reads = [0; 1024];
-    while reader.read(&mut nobody_reads).await.is_ok_and(|length| length > 0) {}
+    let mut unread = [0; 1024];
+    while reader.read(&mut unread).await.is_ok_and(|length| length > 0) {}
 }

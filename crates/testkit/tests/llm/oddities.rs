@@ -90,7 +90,7 @@ fn calls_are_odd_in_how_they_come() {
 }
 
 #[test]
-fn answers_say_what_nobody_expects() {
+fn answers_say_what_no_client_expects() {
     for format in FORMATS {
         let raw = |answer: Answer| ask(answer, format);
         assert!(raw(faults::lone_surrogate()).text().contains(r"a\ud83db"));
