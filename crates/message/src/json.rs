@@ -12,6 +12,7 @@
 
 mod merge;
 mod object;
+mod object_writer;
 mod parse;
 #[cfg(feature = "serde")]
 mod serde;
@@ -24,6 +25,7 @@ mod tests;
 
 pub(crate) use merge::{KeyPlaces, is_prototype_key};
 pub use object::{Array, Object, ObjectKey};
+pub use object_writer::ObjectWriter;
 pub use parse::JsonError;
 #[cfg(feature = "serde")]
 pub use serde::{DEPTH_MAX, from_json, to_json};

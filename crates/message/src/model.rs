@@ -19,8 +19,7 @@ pub use value::ModelValue;
 
 use smallvec::SmallVec;
 
-use crate::json::{Json, Object};
-use value::ObjectWriter;
+use crate::json::{Json, Object, ObjectWriter};
 
 /// The author of a model message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use super::tool::{
     ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart,
     ToolResultModelPart,
 };
-use super::value::{ModelValue, ObjectWriter};
-use crate::json::{Json, Object};
+use super::value::ModelValue;
+use crate::json::{Json, Object, ObjectWriter};
 use crate::ui::{FilePart, PartFields, ReasoningPart, TextPart};
 
 /// The source of a part's fields: the UI part it was converted from, or the object it was read from.

@@ -1,8 +1,8 @@
 //! The four parts that one tool call becomes: the call, its result, the approval request and its answer.
 
 use super::part::{PartSource, SourceObject};
-use super::value::{ModelValue, ObjectWriter, present};
-use crate::json::{Json, Object};
+use super::value::{ModelValue, present};
+use crate::json::{Json, Object, ObjectWriter};
 use crate::ui::{PartFields, ToolPart, ToolState};
 
 const DENIED: &str = "Tool call execution denied.";

@@ -1,6 +1,6 @@
 //! A JSON value that is borrowed where possible.
 
-use crate::json::Json;
+use crate::json::{Json, ObjectWriter};
 
 /// A JSON value inside a model message.
 #[derive(Clone, Debug)]
@@ -47,28 +47,7 @@ pub(crate) fn present(value: Option<&Json>) -> Option<&Json> {
     value.filter(|value| !value.is_null())
 }
 
-/// Writes one JSON object field by field, and closes it when dropped.
-pub(super) struct ObjectWriter<'o> {
-    out: &'o mut String,
-    first: bool,
-}
-
-impl<'o> ObjectWriter<'o> {
-    pub(super) fn open(out: &'o mut String) -> Self {
-        out.push('{');
-        Self { out, first: true }
-    }
-
-    /// Writes a key, and returns the text to which its value must be appended.
-    pub(super) fn key(&mut self, key: &str) -> &mut String {
-        if !std::mem::take(&mut self.first) {
-            self.out.push(',');
-        }
-        crate::json::write_string(key, self.out);
-        self.out.push(':');
-        self.out
-    }
-
+impl ObjectWriter<'_> {
     pub(super) fn value(&mut self, key: &str, value: ModelValue<'_>) {
         value.write_to(self.key(key));
     }
@@ -77,11 +56,5 @@ impl<'o> ObjectWriter<'o> {
         if let Some(value) = value {
             self.value(key, value);
         }
-    }
-}
-
-impl Drop for ObjectWriter<'_> {
-    fn drop(&mut self) {
-        self.out.push('}');
     }
 }

@@ -10,13 +10,12 @@ mod model_limits;
 mod system;
 mod user;
 
-use ship_message::json::Json;
+use ship_message::json::{Json, ObjectWriter};
 
 use self::cache::CacheControl;
 use super::anthropic_block::{Block, Cache};
 use super::anthropic_message::{AnthropicMessage, AnthropicMessages};
 use super::error::WireError;
-use super::json_text::ObjectText;
 use super::prompt_message::Message;
 use super::sdk_compat::callers;
 use super::{AnthropicRequest, Parameters, description};
@@ -82,7 +81,7 @@ fn write_body(
 ) -> String {
     let model = model_limits::limits_of(parameters.model);
     let mut out = String::new();
-    let mut body = ObjectText::open(&mut out);
+    let mut body = ObjectWriter::open(&mut out);
     body.str("model", parameters.model);
     body.json("max_tokens", &model.max_tokens(parameters.max_tokens).into());
     if let Some(temperature) = parameters.temperature.filter(|_| model.takes_temperature) {
@@ -109,7 +108,7 @@ fn write_body(
 }
 
 fn write_tool(tool: &ToolSpec, parameters: &Parameters<'_>, mark: bool, out: &mut String) {
-    let mut object = ObjectText::open(out);
+    let mut object = ObjectWriter::open(out);
     object.str("name", &tool.name);
     if let Some(description) = description(tool) {
         object.str("description", description);

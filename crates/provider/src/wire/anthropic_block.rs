@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use ship_message::json::{Json, Object};
-
-use super::json_text::ObjectText;
+use ship_message::json::{Json, Object, ObjectWriter};
 
 /// A block of a message.
 #[derive(Debug)]
@@ -105,7 +103,7 @@ pub(super) enum Cache<'p> {
 }
 
 impl Cache<'_> {
-    pub(super) fn write_to(self, block: &mut ObjectText<'_>) {
+    pub(super) fn write_to(self, block: &mut ObjectWriter<'_>) {
         match self {
             Self::Given(value) => block.json("cache_control", value),
             Self::Mark => block.object("cache_control").str("type", "ephemeral"),
@@ -135,7 +133,7 @@ impl<'p> Block<'p> {
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
-        let mut block = ObjectText::open(out);
+        let mut block = ObjectWriter::open(out);
         self.body.write_to(&mut block);
         match &self.caller {
             Some(Caller::Direct) => block.object("caller").str("type", "direct"),
@@ -153,7 +151,7 @@ impl<'p> Block<'p> {
 }
 
 impl BlockBody<'_> {
-    fn write_to(&self, block: &mut ObjectText<'_>) {
+    fn write_to(&self, block: &mut ObjectWriter<'_>) {
         match self {
             Self::Text { text, citations } => {
                 block.str("type", "text");
@@ -194,7 +192,7 @@ impl BlockBody<'_> {
 }
 
 impl Document<'_> {
-    fn write_to(&self, block: &mut ObjectText<'_>) {
+    fn write_to(&self, block: &mut ObjectWriter<'_>) {
         block.str("type", "document");
         self.source.write_to(block);
         if let Some(title) = self.title {
@@ -210,7 +208,7 @@ impl Document<'_> {
 }
 
 impl ToolUseBlock<'_> {
-    fn write_to(&self, block: &mut ObjectText<'_>) {
+    fn write_to(&self, block: &mut ObjectWriter<'_>) {
         block.str("type", "tool_use");
         block.str("id", self.id);
         block.str("name", self.name);
@@ -224,7 +222,7 @@ impl ToolUseBlock<'_> {
 }
 
 impl ToolResultBlock<'_> {
-    fn write_to(&self, block: &mut ObjectText<'_>) {
+    fn write_to(&self, block: &mut ObjectWriter<'_>) {
         block.str("type", "tool_result");
         block.str("tool_use_id", self.id);
         if let Some(toolset) = self.toolset {
@@ -243,7 +241,7 @@ impl ToolResultBlock<'_> {
 
 impl ContentBlock<'_> {
     fn write_to(&self, out: &mut String) {
-        let mut block = ObjectText::open(out);
+        let mut block = ObjectWriter::open(out);
         match self {
             Self::Text(text) => {
                 block.str("type", "text");
@@ -268,7 +266,7 @@ impl ContentBlock<'_> {
 }
 
 impl MediaSource<'_> {
-    fn write_to(&self, block: &mut ObjectText<'_>) {
+    fn write_to(&self, block: &mut ObjectWriter<'_>) {
         let mut source = block.object("source");
         match self {
             Self::Url(url) => {

@@ -1,7 +1,7 @@
 //! The messages of a request to Anthropic, in the form that is sent.
 
 use super::anthropic_block::Block;
-use super::json_text::ObjectText;
+use ship_message::json::ObjectWriter;
 
 /// A message in the form that is sent.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl<'p> AnthropicMessage<'p> {
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
-        let mut message = ObjectText::open(out);
+        let mut message = ObjectWriter::open(out);
         message.str("role", self.role);
         message.list("content", &self.blocks, Block::write_to);
         if let Some(clear_at) = self.clear_at {

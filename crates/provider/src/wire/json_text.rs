@@ -5,85 +5,8 @@ use std::borrow::Cow;
 use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
-/// Writes one JSON object field by field, and closes it when dropped.
-pub(super) struct ObjectText<'o> {
-    out: &'o mut String,
-    first: bool,
-}
-
-impl<'o> ObjectText<'o> {
-    pub(super) fn open(out: &'o mut String) -> Self {
-        out.push('{');
-        Self { out, first: true }
-    }
-
-    /// Writes a key, and returns the text to which its value must be appended.
-    pub(super) fn key(&mut self, key: &str) -> &mut String {
-        if !std::mem::take(&mut self.first) {
-            self.out.push(',');
-        }
-        write_string(key, self.out);
-        self.out.push(':');
-        self.out
-    }
-
-    pub(super) fn str(&mut self, key: &str, text: &str) {
-        write_string(text, self.key(key));
-    }
-
-    pub(super) fn json(&mut self, key: &str, value: &Json) {
-        value.write_to(self.key(key));
-    }
-
-    pub(super) fn object(&mut self, key: &str) -> ObjectText<'_> {
-        ObjectText::open(self.key(key))
-    }
-
-    /// Writes a value as JSON text inside a string, as `JSON.stringify` gives it.
-    pub(super) fn stringified(&mut self, key: &str, value: &Json) {
-        write_string(&value.stringify(), self.key(key));
-    }
-
-    pub(super) fn list<T>(
-        &mut self,
-        key: &str,
-        items: impl IntoIterator<Item = T>,
-        write: impl FnMut(T, &mut String),
-    ) {
-        write_list(self.key(key), items, write);
-    }
-
-    /// Writes every field of an object.
-    pub(super) fn fields(&mut self, fields: &Object) {
-        for (key, value) in fields.iter() {
-            self.json(key, value);
-        }
-    }
-}
-
-impl Drop for ObjectText<'_> {
-    fn drop(&mut self) {
-        self.out.push('}');
-    }
-}
-
 pub(super) fn write_string(text: &str, out: &mut String) {
     ModelValue::Str(text).write_to(out);
-}
-
-pub(super) fn write_list<T>(
-    out: &mut String,
-    items: impl IntoIterator<Item = T>,
-    mut write: impl FnMut(T, &mut String),
-) {
-    out.push('[');
-    for (i, item) in items.into_iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        write(item, out);
-    }
-    out.push(']');
 }
 
 /// Returns the text of a value, borrowed where possible.

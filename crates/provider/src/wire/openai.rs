@@ -4,11 +4,11 @@
 //! ran is an ordinary call without its result. The options in `providerOptions.openaiCompatible` override the
 //! fields of their message or part.
 
-use ship_message::json::{Json, Object};
+use ship_message::json::{Json, Object, ObjectWriter};
 
 use super::error::WireError;
 use super::file_content::FileContent;
-use super::json_text::{ObjectText, as_string, is_true, write_string};
+use super::json_text::{as_string, is_true, write_string};
 use super::prompt_message::{
     AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart,
 };
@@ -24,7 +24,7 @@ pub(super) fn write_body(
     parameters: &Parameters<'_>,
 ) -> Result<String, WireError> {
     let mut out = String::new();
-    let mut body = ObjectText::open(&mut out);
+    let mut body = ObjectWriter::open(&mut out);
     body.str("model", parameters.model);
     if let Some(max) = parameters.max_tokens {
         body.json(parameters.max_tokens_field.name(), &max.into());
@@ -49,7 +49,7 @@ pub(super) fn write_body(
 }
 
 fn write_tool(tool: &ToolSpec, out: &mut String) {
-    let mut object = ObjectText::open(out);
+    let mut object = ObjectWriter::open(out);
     object.str("type", "function");
     let mut function = object.object("function");
     function.str("name", &tool.name);
@@ -105,10 +105,10 @@ fn override_fields<'o>(options: &'o ProviderOptions<'_>) -> Option<&'o Object> {
 fn write_overridden(
     fields: Option<&Object>,
     out: &mut String,
-    write: impl FnOnce(&mut ObjectText<'_>),
+    write: impl FnOnce(&mut ObjectWriter<'_>),
 ) {
     let start = out.len();
-    write(&mut ObjectText::open(out));
+    write(&mut ObjectWriter::open(out));
     if let Some(fields) = fields {
         override_object(fields, start, out);
     }
@@ -138,7 +138,7 @@ fn write_user(
         return Ok(());
     }
     let start = out.len();
-    let mut message = ObjectText::open(out);
+    let mut message = ObjectWriter::open(out);
     message.str("role", "user");
     let content = message.key("content");
     content.push('[');
@@ -207,7 +207,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
     Ok(())
 }
 
-fn write_text(part: &mut ObjectText<'_>, text: &str) {
+fn write_text(part: &mut ObjectWriter<'_>, text: &str) {
     part.str("type", "text");
     part.str("text", text);
 }
