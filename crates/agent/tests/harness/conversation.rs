@@ -127,7 +127,8 @@ fn slides() -> Skill {
     }
 }
 
-/// The offline model, which records what it is sent.
+/// The offline model, which records what it is sent. It is not the scripted one, because these tests show agents on
+/// conversations as an embedder first meets them: with the model that needs no settings, its ids and its words.
 #[derive(Clone, Default)]
 pub(crate) struct RecordingModel(Arc<Mutex<Recorded>>);
 
