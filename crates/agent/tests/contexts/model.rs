@@ -81,6 +81,17 @@ async fn a_load_in_the_middle_of_a_run_goes_on_in_the_loaded_messages() {
 }
 
 #[tokio::test]
+async fn a_load_with_an_empty_mode_is_made() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
+    place.say("now dinner").await;
+    place.minds(once("back", "chat_context_load", r#"{"query":"trip","mode":""}"#));
+    assert_eq!(place.say("back to the trip").await, Some(Outcome::Done));
+    assert_eq!(place.context().await[0], "user: plan the trip");
+}
+
+#[tokio::test]
 async fn a_fork_at_a_checkpoint_with_blanks_around_its_name_is_made() {
     let place = Place::new();
     place.say("plan the trip").await;

@@ -30,8 +30,13 @@ pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
         "chat_context_clear_active" => Some(Switch::Clear),
         "chat_context_fork" => Some(Switch::Fork),
         "chat_context_load" => {
-            let mode = input.and_then(|input| input.get("mode")).filter(|mode| !mode.is_null());
-            let mode = mode.map_or(Some(LoadMode::Switch), |mode| LoadMode::named(mode.as_str()?));
+            // Models send an empty text for a field that they mean to leave out.
+            let is_absent = |mode: &Json| {
+                mode.is_null() || mode.as_str().is_some_and(|it| it.trim().is_empty())
+            };
+            let mode = input.and_then(|input| input.get("mode")).filter(|mode| !is_absent(mode));
+            let named = |mode: &Json| LoadMode::named(mode.as_str()?.trim());
+            let mode = mode.map_or(Some(LoadMode::Switch), named);
             (mode == Some(LoadMode::Switch)).then_some(Switch::Load)
         }
         _ => None,
@@ -137,6 +142,8 @@ mod tests {
             ("chat_context_new", "{}", Some(Switch::New)),
             ("chat_context_load", r#"{"query":"x"}"#, Some(Switch::Load)),
             ("chat_context_load", r#"{"query":"x","mode":null}"#, Some(Switch::Load)),
+            ("chat_context_load", r#"{"query":"x","mode":""}"#, Some(Switch::Load)),
+            ("chat_context_load", r#"{"query":"x","mode":" switch "}"#, Some(Switch::Load)),
             ("chat_context_load", r#"{"query":"x","mode":"switch"}"#, Some(Switch::Load)),
             ("chat_context_load", r#"{"query":"x","mode":"reference"}"#, None),
             ("chat_context_load", r#"{"query":"x","mode":7}"#, None),
