@@ -10,7 +10,8 @@
 //! - `log_place` finds a checkpoint or a message in any log.
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
 //!   `undo_in_place` undoes operations that did not leave the context.
-//! - `tool_calls` answers a model's calls, `queued_operation` performs a person's operation in a chat at rest.
+//! - `tool_calls` answers a model's calls, `switch_request` is the switch that one asks for, and `queued_operation`
+//!   performs a person's operation in a chat at rest.
 //! - `lost_messages` finds what a damaged log has lost and the snapshot of its context still tells.
 //! - `restored_log` gives a log that was replaced by an older copy a context of its own.
 //! - `talk_before_first` is the beginning of a chat's first context.
@@ -26,6 +27,7 @@ mod queued_operation;
 mod recall;
 mod rename_and_checkpoint;
 mod restored_log;
+mod switch_request;
 mod talk_before_first;
 mod target_log;
 mod target_origin;
@@ -38,6 +40,7 @@ pub(crate) use list::active_context;
 pub(crate) use operate::{move_cursor, operate_from_ledger, plan};
 pub(crate) use queued_operation::{announce_outcome, operate_idle};
 pub(crate) use restored_log::separate_restored_log;
+pub(crate) use switch_request::SwitchRequest;
 pub(crate) use talk_before_first::reference_to_earlier_talk;
 pub(crate) use target_origin::OperationPlan;
 pub(crate) use tool_calls::{RunSwitches, answer_call};

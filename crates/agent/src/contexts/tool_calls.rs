@@ -19,12 +19,12 @@ use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
 use super::recall::{NO_ROOM, SHARE, SHOWN_ALREADY, reference};
+use super::switch_request::SwitchRequest;
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
 use crate::context_tool_input::{
-    ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
-    NewContext, RecallContext,
+    ContextToolInput, ListContexts, LoadContext, LoadHistory, NewCheckpoint, RecallContext,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -70,15 +70,9 @@ pub(crate) async fn answer_call(
         ContextToolInput::List(input) => called.list(&input).await,
         ContextToolInput::Recall(input) => called.recall(&input).await,
         ContextToolInput::Load(input) => called.load(input).await,
-        ContextToolInput::New(NewContext { title, reason }) => {
-            called.promise(Switch::New, ContextOperation::New { title, reason }, None).await
-        }
-        ContextToolInput::Clear(_) => {
-            called.promise(Switch::Clear, ContextOperation::Clear, None).await
-        }
-        ContextToolInput::Fork(ForkContext { at, name }) => {
-            called.promise(Switch::Fork, ContextOperation::Fork { at, to: None }, name).await
-        }
+        ContextToolInput::New(input) => called.promise(input.into()).await,
+        ContextToolInput::Clear(input) => called.promise(input.into()).await,
+        ContextToolInput::Fork(input) => called.promise(input.into()).await,
         ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
         ContextToolInput::History(input) => called.history(input).await,
     };
@@ -140,24 +134,20 @@ impl ContextToolCall<'_> {
         };
         match input.mode.and_then(LoadMode::recall_mode) {
             Some(mode) => self.show(&which, mode).await,
-            None => self.promise(Switch::Load, ContextOperation::Load { which }, None).await,
+            None => self.promise(SwitchRequest::load(which)).await,
         }
     }
 
     /// Plans a switch, and answers with the promise of its context. The log that it continues with is read now, so that
     /// no context is promised that cannot be read.
-    async fn promise(
-        &self,
-        switch: Switch,
-        operation: ContextOperation,
-        name: Option<String>,
-    ) -> ContextCallResult {
+    async fn promise(&self, request: SwitchRequest) -> ContextCallResult {
+        let SwitchRequest { switch, operation, title, promised } = request;
         let (locked, current) = (&self.work.locked, self.open_request_ids());
         let (agent, has_content) = (&locked.engine, has_content(&self.view, &current));
         if let Err(refused) = self.switches.check(switch, has_content) {
             return Ok(Err(refused.to_string()));
         }
-        let moving = OpenRequest { current, title: name, ..OpenRequest::default() };
+        let moving = OpenRequest { current, title, promised, ..OpenRequest::default() };
         let view = self.view.clone();
         let mut plan = match OperationPlan::find(locked, view, operation, moving).await? {
             Ok(plan) => plan,

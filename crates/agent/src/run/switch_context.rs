@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use ship_context::Journal;
 use ship_context::contexts::message_left_behind;
-use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
 use ship_store::carry::SettledRun;
 use ship_store::{ContextBody, ContextLine, LedgerLine, Synced, View};
@@ -21,36 +20,14 @@ use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
 use crate::contexts::{
-    OperationPlan, announce_outcome, move_cursor, operate_from_ledger, plan, undo_stays,
+    OperationPlan, SwitchRequest, announce_outcome, move_cursor, operate_from_ledger, plan,
+    undo_stays,
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{RunEvent, context_notice};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
-
-/// Reads the operation of a call from the journal. The output of the call names the context that it promised.
-fn operation_of(call: &ToolPart) -> ContextOperation {
-    let text = |key: &str| text_of(call, key);
-    match call.name().unwrap_or_default() {
-        "chat_context_load" => {
-            ContextOperation::Load { which: active_id(call).unwrap_or("last").to_owned() }
-        }
-        "chat_context_fork" => ContextOperation::Fork { at: text("at"), to: None },
-        "chat_context_clear_active" => ContextOperation::Clear,
-        _ => ContextOperation::New { title: text("title"), reason: text("reason") },
-    }
-}
-
-/// Returns a field of a call's input as text, unless it is blank.
-fn text_of(call: &ToolPart, key: &str) -> Option<String> {
-    let value = call.input().and_then(|input| input.get(key)).and_then(Json::as_str);
-    value.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-fn active_id(call: &ToolPart) -> Option<&str> {
-    call.output()?.get("active")?.get("contextId")?.as_str()
-}
 
 /// Makes the switch that a call has promised.
 pub(crate) async fn make_switch(
@@ -94,13 +71,11 @@ async fn promised_plan(
     {
         return Ok(Some(plan));
     }
+    let Some(request) = SwitchRequest::of_answered_call(call) else { return Ok(None) };
     let view = work.locked.read_view().await?;
-    let moving = OpenRequest {
-        title: text_of(call, "name"),
-        promised: active_id(call).and_then(|id| id.parse().ok()),
-        ..messages_to_move(work, &view)
-    };
-    plan(&work.locked, view, operation_of(call), moving).await
+    let SwitchRequest { operation, title, promised, .. } = request;
+    let moving = OpenRequest { title, promised, ..messages_to_move(work, &view) };
+    plan(&work.locked, view, operation, moving).await
 }
 
 /// Turns the answer of a call into an error, because the promised switch became impossible while the run did not
