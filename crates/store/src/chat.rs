@@ -27,8 +27,11 @@ pub trait Chat: Send + Sync {
     /// Returns the files that are derived from its logs.
     fn derived(&self) -> &dyn DerivedFiles;
 
-    /// Returns the channel and the delivery target of the chat.
+    /// Returns the description of the chat.
     fn about(&self) -> StoreFuture<'_, About, ReadError>;
+
+    /// Replaces the description of the chat.
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError>;
 
     /// Takes the lane for a run, and waits up to `lock.waitMs` for it. A caller that is refused meanwhile
     /// reads the `purpose` in its error.
@@ -119,19 +122,21 @@ pub enum Synced {
     Later,
 }
 
-/// The channel of a chat, and its address there.
+/// The description of a chat: its channel, its address there, and the model that a person chose for it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct About {
     /// The channel: `terminal`, `http` or `telegram`.
     pub channel: Option<String>,
     /// The delivery target, in the form of the channel.
     pub target: Option<Json>,
+    /// The model that answers in this chat, instead of the one in the settings.
+    pub model: Option<String>,
 }
 
 /// Everything that decides the next action in a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatState {
-    /// The channel and the delivery target.
+    /// The description of the chat.
     pub about: About,
     /// The active context; `None` before the first.
     pub view: Option<View>,

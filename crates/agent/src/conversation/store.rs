@@ -94,6 +94,10 @@ impl Chat for ConversationChat {
         self.memory.about()
     }
 
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError> {
+        self.memory.set_about(about)
+    }
+
     fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let taking = self.memory.lane(purpose);
         Box::pin(async move { Ok(self.with_lane(taking.await?)) })

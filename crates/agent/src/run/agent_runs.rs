@@ -51,7 +51,7 @@ impl Agent {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());
         }
-        let about = About { channel: Some(inbound.channel.clone()), target: None };
+        let about = About { channel: Some(inbound.channel.clone()), ..About::default() };
         let request_id = inbound.request_id.clone();
         let entry = inbound.into_entry(chat, self.engine.clock.now());
         let chat = self.engine.store.create(chat, about).await?;

@@ -265,7 +265,7 @@ impl ChatFiles {
         };
         // What is wrong with the ledger is told where that is looked at.
         let lines = self.ledger_before(None, ABOUT_LINES).unwrap_or_default();
-        About { channel: lines.iter().rev().find_map(channel), target: None }
+        About { channel: lines.iter().rev().find_map(channel), ..About::default() }
     }
 
     /// Writes `chat.json` if it is missing or cannot be read. The unreadable file is set aside.
@@ -306,12 +306,22 @@ impl ChatFiles {
         Ok(owners)
     }
 
+    /// Replaces the description of the chat.
+    pub(crate) fn set_about(&self, about: &About) -> Result<(), StorageError> {
+        let _right = self.take_write_right("describe")?;
+        match self.read_whole_about()? {
+            Some(_) => self.write_about(about),
+            None => self.write_about_anew(about),
+        }
+    }
+
     fn write_about(&self, about: &About) -> Result<(), StorageError> {
         let mut object = Object::new();
         object.set("v", FORMAT_VERSION);
         object.set("chatKey", self.key.as_str());
         object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
         object.set_or_remove("target", about.target.clone());
+        object.set_or_remove("model", about.model.as_deref().map(Json::from));
         let text = format!("{}\n", Json::from(object));
         self.env.replace(&self.paths.about, text.as_bytes())?;
         self.env.mark_synced(&self.paths.chat);

@@ -82,6 +82,6 @@ impl Log {
 
 /// Reads the description of a chat from its `chat.json`.
 pub(super) fn read_about(object: &Object) -> About {
-    let channel = object.str("channel").map(str::to_owned);
-    About { channel, target: object.get("target").cloned() }
+    let text = |key: &str| object.str(key).map(str::to_owned);
+    About { channel: text("channel"), target: object.get("target").cloned(), model: text("model") }
 }

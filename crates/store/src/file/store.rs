@@ -319,6 +319,10 @@ impl Chat for FileChat {
         self.run(|chat| Ok(chat.find_about()?.unwrap_or_default()))
     }
 
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError> {
+        self.run(move |chat| chat.set_about(&about))
+    }
+
     fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let (this, purpose) = (self.clone(), purpose.to_owned());
         Box::pin(async move {

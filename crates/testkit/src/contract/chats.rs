@@ -9,7 +9,7 @@ use super::context_log::event;
 use crate::chat::{Begun, entry, ids, ledger_keys, message};
 
 pub async fn what_decides_about_a_chat_is_read_in_one_go(store: &dyn Store) {
-    let about = About { channel: Some("http".to_owned()), target: None };
+    let about = About { channel: Some("http".to_owned()), ..About::default() };
     store.create(&"a".parse().unwrap(), about.clone()).await.unwrap();
     let mut begun = Begun::new(store, "a").await;
     let (chat, lane) = (begun.chat.clone(), begun.lane.clone());
@@ -40,13 +40,19 @@ pub async fn blobs_are_kept_by_their_digest(store: &dyn Store) {
 
 pub async fn a_chat_keeps_what_it_is_about(store: &dyn Store) {
     let key = "telegram-chat--100".parse().unwrap();
-    let about = About { channel: Some("telegram".into()), target: Some("-100".into()) };
+    let about =
+        About { channel: Some("telegram".into()), target: Some("-100".into()), ..About::default() };
     assert!(store.open(&key).await.unwrap().is_none());
     store.create(&key, about.clone()).await.unwrap();
     let chat = store.create(&key, About::default()).await.unwrap();
     assert_eq!(chat.about().await.unwrap(), about);
     let chat = store.open(&key).await.unwrap().unwrap();
-    assert_eq!((chat.key(), chat.about().await.unwrap()), (&key, about));
+    assert_eq!((chat.key(), chat.about().await.unwrap()), (&key, about.clone()));
+    let changed = About { target: Some("-200".into()), model: Some("small".into()), ..about };
+    chat.set_about(changed.clone()).await.unwrap();
+    assert_eq!(chat.about().await.unwrap(), changed);
+    let chat = store.open(&key).await.unwrap().unwrap();
+    assert_eq!(chat.about().await.unwrap(), changed);
 }
 
 pub async fn chats_are_listed_with_their_sizes(store: &dyn Store) {
