@@ -81,6 +81,18 @@ impl Project {
         Ok(Self { root, settings, sources, variables, secrets: Arc::new(secrets), warnings })
     }
 
+    /// Returns the project with another model. `llm.window` belongs to the host if one is set, and to the model before
+    /// otherwise.
+    #[must_use]
+    pub fn with_model(mut self, model: &str) -> Self {
+        let llm = &mut self.settings.llm;
+        if llm.base_url.is_none() && llm.model.as_deref() != Some(model) {
+            llm.window = None;
+        }
+        llm.model = Some(model.to_owned());
+        self
+    }
+
     /// Returns the project folder.
     pub fn root(&self) -> &Path {
         &self.root

@@ -33,15 +33,21 @@ const COMPLETIONS_HELP: &str = "The script asks `ship` itself, so it knows your 
   fish   in ~/.config/fish/config.fish:  ship completions fish | source";
 
 /// The global flags that say nothing to a command.
-const MEANINGLESS: [(&str, &[&str]); 8] = [
-    ("chats", &["chat"]),
-    ("completions", &["chat", "json", "project"]),
-    ("config", &["chat"]),
-    ("init", &["chat"]),
-    ("logs", &["chat"]),
-    ("man", &["chat", "json", "project"]),
-    ("repair", &["chat"]),
-    ("verify", &["chat"]),
+const MEANINGLESS: [(&str, &[&str]); 14] = [
+    ("chats", &["chat", "model"]),
+    ("checkpoint", &["model"]),
+    ("completions", &["chat", "json", "model", "project"]),
+    ("config", &["chat", "model"]),
+    ("context", &["model"]),
+    ("fork", &["model"]),
+    ("history", &["model"]),
+    ("init", &["chat", "model"]),
+    ("logs", &["chat", "model"]),
+    ("man", &["chat", "json", "model", "project"]),
+    ("repair", &["chat", "model"]),
+    ("rewind", &["model"]),
+    ("undo", &["model"]),
+    ("verify", &["chat", "model"]),
 ];
 
 /// Turn a folder into an agent that never loses the thread.
@@ -55,6 +61,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY", global = true, env = "SHIP_CHAT", hide_env_values = true)]
     #[arg(default_value = DEFAULT_CHAT)]
     pub(crate) chat: String,
+    /// The model for this command [default: the chat's, see /model in `ship chat`, else the settings']
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) model: Option<String>,
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,

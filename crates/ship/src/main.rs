@@ -54,6 +54,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let session = Session::open(arguments)?;
+    runtime.block_on(session.adopt_model());
     let result = runtime.block_on(run_command(&session, &arguments.command));
     session.print_budget_warnings();
     session.print_repairs();

@@ -1,13 +1,15 @@
 //! The start of every command except `init`: the project, the chat and the store.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_agent::{Agent, AgentBuilder, chosen_model, open_store};
 use ship_context::contexts::UtteranceLimits;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
-use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
+use ship_store::{
+    About, ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder,
+};
 
 use crate::arguments::Arguments;
 use crate::chat_flags::ChatFlags;
@@ -24,8 +26,18 @@ pub(crate) struct Session {
     /// The flags that choose the same project and chat in another command.
     pub(crate) chat_flags: ChatFlags,
     clock: Arc<dyn Clock>,
+    /// The model that was chosen for this command or this chat, instead of the one in the settings.
+    chosen: RefCell<Option<ChosenModel>>,
     /// The agent, once a command has asked for it.
-    agent: OnceCell<Agent>,
+    agent: RefCell<Option<Agent>>,
+}
+
+/// A model that a person chose, and where.
+#[derive(Clone)]
+pub(crate) struct ChosenModel {
+    pub(crate) name: String,
+    /// Whether it is kept with the chat, and was not chosen for this command alone.
+    pub(crate) is_kept: bool,
 }
 
 impl Session {
@@ -43,13 +55,63 @@ impl Session {
             json: arguments.json,
             chat_flags: ChatFlags::new(arguments),
             clock: Arc::new(SystemClock),
-            agent: OnceCell::new(),
+            chosen: RefCell::new(
+                arguments.model.clone().map(|name| ChosenModel { name, is_kept: false }),
+            ),
+            agent: RefCell::default(),
         })
+    }
+
+    /// Adopts the model that is kept with the chat, unless the command names one.
+    pub(crate) async fn adopt_model(&self) {
+        if self.chosen.borrow().is_some() {
+            return;
+        }
+        // A chat that cannot be read is reported by the command that needs it.
+        let Ok(store) = self.store() else { return };
+        let Ok(Some(chat)) = store.open(&self.chat).await else { return };
+        let kept = chat.about().await.ok().and_then(|about| about.model);
+        *self.chosen.borrow_mut() = kept.map(|name| ChosenModel { name, is_kept: true });
+    }
+
+    /// Chooses the model of the chat from now on; `None` goes back to the one in the settings.
+    pub(crate) async fn keep_model(&self, name: Option<String>) -> Result<(), Failure> {
+        if self.project.provider().provider == ProviderName::Offline {
+            return Err(no_models());
+        }
+        let about = About { channel: Some("terminal".to_owned()), ..About::default() };
+        let chat = self.store()?.create(&self.chat, about).await?;
+        let about = chat.about().await?;
+        chat.set_about(About { model: name.clone(), ..about }).await?;
+        *self.chosen.borrow_mut() = name.map(|name| ChosenModel { name, is_kept: true });
+        *self.agent.borrow_mut() = None;
+        Ok(())
+    }
+
+    /// Returns the model that was chosen instead of the one in the settings.
+    pub(crate) fn chosen_model(&self) -> Option<ChosenModel> {
+        self.chosen.borrow().clone()
+    }
+
+    /// Returns the project with the model that answers in this chat.
+    fn project_of_chat(&self) -> Project {
+        match &*self.chosen.borrow() {
+            Some(chosen) => self.project.clone().with_model(&chosen.name),
+            None => self.project.clone(),
+        }
     }
 
     /// Returns the agent of the project. Warns about texts that exist but cannot be used.
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
+        if let Some(agent) = &*self.agent.borrow() {
+            return Ok(agent.clone());
+        }
         let choice = self.project.provider();
+        // The chat may have been answered by a provider whose key is gone.
+        let is_wanted_now = self.chosen_model().is_some_and(|chosen| !chosen.is_kept);
+        if is_wanted_now && choice.provider == ProviderName::Offline {
+            return Err(no_models());
+        }
         if choice.unused.is_some() {
             output::print_warning(&choice.why);
         }
@@ -60,20 +122,24 @@ impl Session {
                 format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
             output::print_warning(&self.project.secrets().mask(&warning));
         }
-        let agent = AgentBuilder::from_project(&self.project, Arc::clone(&self.clock))?.build();
-        Ok(self.agent.get_or_init(|| agent).clone())
+        let project = self.project_of_chat();
+        let agent = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?.build();
+        *self.agent.borrow_mut() = Some(agent.clone());
+        Ok(agent)
     }
 
     /// Prints the warnings about the budget that came since the last call.
     pub(crate) fn print_budget_warnings(&self) {
-        for warning in self.agent.get().map(Agent::take_budget_warnings).unwrap_or_default() {
+        let warnings = self.agent.borrow().as_ref().map(Agent::take_budget_warnings);
+        for warning in warnings.unwrap_or_default() {
             output::print_warning(&warning);
         }
     }
 
     /// Prints one line about what was repaired or found damaged during the command.
     pub(crate) fn print_repairs(&self) {
-        let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
+        let repairs = self.agent.borrow().as_ref().map(Agent::take_repairs);
+        let mut repairs = repairs.unwrap_or_default();
         // An unfinished write of a killed process was never promised, so it is not reported.
         repairs.retain(|problem| {
             !matches!(problem.kind, StorageProblemKind::TornTail | StorageProblemKind::Leftover)
@@ -127,7 +193,7 @@ impl Session {
     /// Describes the provider and the model to the person.
     pub(crate) fn describe_model(&self) -> String {
         let choice = self.project.provider();
-        match (choice.provider, chosen_model(&self.project)) {
+        match (choice.provider, chosen_model(&self.project_of_chat())) {
             (ProviderName::Offline, _) if choice.unused.is_some() => choice.why,
             (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
             (_, Some(model)) => format!("{model} of {}", choice.why),
@@ -157,6 +223,12 @@ pub(crate) fn user_settings_file() -> Option<PathBuf> {
     let usual = || std::env::home_dir().map(|home| home.join(".config"));
     let folder = named.filter(|folder| folder.is_absolute()).or_else(usual)?;
     Some(folder.join("ship/ship.json")).filter(|file| file.is_absolute())
+}
+
+/// Makes the failure of a person that chooses among the models of no provider.
+fn no_models() -> Failure {
+    Failure::new("no_model", "the offline model answers here, and it has no other models")
+        .with_hint("set the key of a provider first; `ship init` writes a .env to put it into")
 }
 
 /// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat

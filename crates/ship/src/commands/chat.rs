@@ -15,7 +15,7 @@ use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
 use super::frozen_holder::{FrozenHolder, command_failure};
 use super::interrupt::{Interrupt, unless_interrupted};
-use super::message_exchange::{AcceptResult, MessageExchange};
+use super::message_exchange::{AcceptResult, MessageExchange, open_questions};
 use super::polling::until_next_read;
 use crate::failure::Failure;
 use crate::output;
@@ -34,7 +34,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
     let news = ContextNews::from_now(session, &agent).await?;
-    let mut chat = ChatScreen { session, agent: &agent, input, completions, news };
+    let mut chat = ChatScreen { session, agent, input, completions, news };
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
     }
@@ -64,7 +64,7 @@ enum ChatAction {
 /// A person and an agent in a conversation.
 struct ChatScreen<'a> {
     session: &'a Session,
-    agent: &'a Agent,
+    agent: Agent,
     input: LineSource,
     completions: Completions,
     news: ContextNews<'a>,
@@ -111,10 +111,12 @@ impl ChatScreen<'_> {
                 LineMeaning::Nothing => {}
                 LineMeaning::Command(command) => return self.run_command(command).await,
                 LineMeaning::Usage(usage) => self.print_note(usage)?,
-                LineMeaning::NoCommand => self.report_unknown_command(&line)?,
+                LineMeaning::NoCommand(meant) => self.report_unknown_command(&line, meant)?,
                 // The message is sent as it was typed, with the spaces at its ends.
-                LineMeaning::Message if self.session.json => self.answer_json(&line).await?,
-                LineMeaning::Message => return self.send_message(&line).await,
+                LineMeaning::Message if self.session.json => {
+                    self.answer_json(slash::message_text(&line)).await?
+                }
+                LineMeaning::Message => return self.send_message(slash::message_text(&line)).await,
             },
         }
         Ok(ChatAction::Listen)
@@ -166,13 +168,37 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    fn report_unknown_command(&self, line: &str) -> Result<(), Failure> {
-        let name = output::escape_unprintable(line.trim());
-        self.print_note(&format!("There is no command {name}; /help lists them."))
+    /// Reports a command that does not exist. Its line is not sent.
+    fn report_unknown_command(&self, line: &str, meant: Option<&str>) -> Result<(), Failure> {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let name = output::escape_unprintable(name);
+        let advice = match meant {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => format!("/help lists them. To say it to the agent, write /{name}."),
+        };
+        self.print_note(&format!("There is no command {name}; {advice}"))
+    }
+
+    /// Tells which model answers, or has another one answer in this chat from now on.
+    async fn choose_model(&mut self, name: Option<String>) -> Result<(), Failure> {
+        if let Some(name) = name {
+            let kept = Some(name).filter(|name| name != "-");
+            self.session.keep_model(kept).await?;
+            self.agent = self.session.agent()?;
+            self.news = ContextNews::from_now(self.session, &self.agent).await?;
+        }
+        let model = self.session.describe_model();
+        self.print_note(&match self.session.chosen_model() {
+            Some(chosen) if chosen.is_kept => {
+                format!("{model}, in this chat; /model - goes back to the settings'.")
+            }
+            Some(_) => format!("{model}, until you leave."),
+            None => format!("{model}; /model NAME chooses another one for this chat."),
+        })
     }
 
     /// Performs a command. A failure is reported and does not end the chat.
-    async fn run_command(&self, command: Slash) -> Result<ChatAction, Failure> {
+    async fn run_command(&mut self, command: Slash) -> Result<ChatAction, Failure> {
         let session = self.session;
         let done = match command {
             Slash::Help => {
@@ -181,9 +207,10 @@ impl ChatScreen<'_> {
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
             Slash::Compact(request) => super::compact::run(session, request).await,
+            Slash::Model(name) => self.choose_model(name).await.map(|()| ExitCode::SUCCESS),
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
             Slash::Context(request) => {
-                let looked = context::show_requested(session, self.agent, &request).await;
+                let looked = context::show_requested(session, &self.agent, &request).await;
                 looked.map(|()| ExitCode::SUCCESS)
             }
             Slash::Chats => super::chats::run(session).await,
@@ -199,7 +226,7 @@ impl ChatScreen<'_> {
 
     /// Performs an operation on the contexts. After it, a waiting message may be left to answer.
     async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
-        let (session, agent) = (self.session, self.agent);
+        let (session, agent) = (self.session, &self.agent);
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
         let Some(operated) = unless_interrupted(operating).await else {
             self.print_note("(left; what you asked for may be done all the same)")?;
@@ -223,7 +250,7 @@ impl ChatScreen<'_> {
 
     /// For programs: prints each answer on a line, like `ship send --json`.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
-        let answered = super::send::answer(self.session, self.agent, text).await;
+        let answered = super::send::answer(self.session, &self.agent, text).await;
         match answered.and_then(|answer| super::send::print(self.session, &answer)) {
             Err(failure) => self.print_failure(failure),
             Ok(()) => Ok(()),
@@ -235,8 +262,21 @@ impl ChatScreen<'_> {
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
+        if self.input.is_interactive() {
+            self.print_open_questions().await?;
+        }
         let outcome = self.finish_left_work().await?;
         self.report_outcome(outcome).await
+    }
+
+    /// Shows the messages that are answered next. Their answer alone would puzzle a person that comes back.
+    async fn print_open_questions(&self) -> Result<(), Failure> {
+        for question in open_questions(&*self.session.store()?, &self.session.chat).await? {
+            let line = question.replace('\n', " ⏎ ");
+            let line = format!("> {}", output::escape_unprintable(line.trim()));
+            self.print_note(&table::fit(&line, table::columns()))?;
+        }
+        Ok(())
     }
 
     /// Does the work that is left, unless another process is doing it: the person need not wait for that.
@@ -250,7 +290,7 @@ impl ChatScreen<'_> {
             }
             // Lines typed here are accepted all the same.
             Some(Err(error)) if error.is_elsewhere() => {
-                match FrozenHolder::find(self.session, self.agent).await? {
+                match FrozenHolder::find(self.session, &self.agent).await? {
                     Some(frozen) => self.print_failure(frozen.failure("what you say is kept"))?,
                     None => self.print_note(
                         "Another ship is at work in this chat; what you say is kept and answered.",
@@ -264,7 +304,7 @@ impl ChatScreen<'_> {
     }
 
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
-        let turn = MessageExchange::new(self.session, self.agent);
+        let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match turn.accept(text, &interrupt).await {
             Ok(AcceptResult::Yes(accepted)) => accepted,
@@ -343,7 +383,9 @@ impl ChatScreen<'_> {
                     ChatAction::Listen => {}
                 },
                 QuestionReply::Usage(usage) => self.print_note(usage)?,
-                QuestionReply::NoCommand(line) => self.report_unknown_command(&line)?,
+                QuestionReply::NoCommand(line, meant) => {
+                    self.report_unknown_command(&line, meant)?
+                }
                 QuestionReply::Message(text) => self.keep_message(&text).await?,
             }
         }
@@ -355,7 +397,7 @@ impl ChatScreen<'_> {
 
     /// Keeps a message that was typed instead of an answer.
     async fn keep_message(&self, text: &str) -> Result<(), Failure> {
-        match MessageExchange::new(self.session, self.agent)
+        match MessageExchange::new(self.session, &self.agent)
             .accept(text, &Interrupt::default())
             .await
         {

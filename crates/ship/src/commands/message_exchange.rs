@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use ship_agent::{AcceptedMessage, Agent, Inbound, LaneWaiting, Reply, WayBack};
+use ship_context::{ends_with_question, is_question};
 use ship_message::json::{Json, Object};
-use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, Store};
+use ship_message::{Role, UiMessage, UiPart};
+use ship_store::{ChatKey, LedgerBody, LedgerLine, Store};
 
 use super::context::line_for_shell;
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
@@ -108,6 +109,26 @@ pub(crate) async fn active_messages(
     let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
     Ok(view.messages().cloned().collect())
 }
+
+/// Returns the texts of the messages that wait for an answer, in order.
+pub(crate) async fn open_questions(
+    store: &dyn Store,
+    key: &ChatKey,
+) -> Result<Vec<String>, Failure> {
+    let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
+    let state = chat.state(OPEN_QUESTIONS_MAX).await?;
+    let promoted = state.view.as_ref().filter(|view| ends_with_question(Some(view)));
+    let is_person = |message: &&UiMessage| message.role() == Role::User;
+    let last = promoted.and_then(|view| view.messages().rfind(is_person)).map(UiMessage::text);
+    let text = |line: &LedgerLine| match &line.body {
+        LedgerBody::Entry(entry) if is_question(line) => entry.entry.str("text").map(str::to_owned),
+        _ => None,
+    };
+    Ok(last.into_iter().chain(state.new_lines.iter().filter_map(text)).collect())
+}
+
+/// The number of waiting messages that are shown.
+const OPEN_QUESTIONS_MAX: usize = 5;
 
 /// Returns the calls in a message that wait for a result.
 pub(crate) fn waiting_calls(message: &UiMessage) -> Vec<(String, String, Json)> {

@@ -7,16 +7,44 @@ fn slash_commands_are_obeyed_and_unknown_ones_named() {
     let ship = TestShip::new();
     let out =
         ship.piped(&["chat"], "/history\nhello\n/history\n/frob\n/help\n/exit\nnever\n").text();
-    assert!(out.contains("There is no command /frob; /help lists them."), "{out}");
+    assert!(out.contains("There is no command /frob; /help lists them. To say"), "{out}");
     assert!(out.contains("  /inspect          what the model would be sent now"), "{out}");
     assert_eq!(ship.said().len(), 2, "commands are not said to the agent, nor what follows /exit");
 }
 
 #[test]
-fn a_path_is_no_command() {
+fn a_mistyped_command_is_never_sent_and_a_path_is() {
     let ship = TestShip::new();
-    let _ = ship.piped(&["chat"], "/etc/hosts\n").text();
-    assert_eq!(ship.said()[0].1, "/etc/hosts");
+    let lines = "/contxt list\n/help me\n/tmp is full\n/etc/hosts\n//tmp is full\n";
+    let out = ship.piped(&["chat"], lines).text();
+    assert!(out.contains("There is no command /contxt; did you mean /context?"), "{out}");
+    assert!(out.contains("To say it to the agent, write //tmp."), "{out}");
+    let said: Vec<String> = ship.said().into_iter().map(|(_, text)| text).step_by(2).collect();
+    assert_eq!(said, ["/etc/hosts", "/tmp is full"]);
+}
+
+#[test]
+fn a_message_is_asked_again_and_a_context_is_cleared() {
+    let ship = TestShip::new();
+    let out = ship.piped(&["chat"], "/retry\nhello\n/retry\n/clear\n/undo\n").text();
+    assert!(out.contains("Nothing was said in `terminal:main` yet."), "{out}");
+    assert!(out.contains("Asking again. The answer before stays in “hello”"), "{out}");
+    assert_eq!(out.matches(&echo("hello")).count(), 2, "{out}");
+    let active = "“hello (asked again)”";
+    assert!(out.contains(&format!("Left {active}")), "{out}");
+    assert!(out.contains(&format!("Now in {active}.")), "{out}");
+    let answer = ("assistant", &*echo("hello"));
+    assert_eq!(ship.said(), talk(&[("user", "hello"), answer, answer]), "both are kept");
+}
+
+#[test]
+fn the_offline_model_has_no_others() {
+    let ship = TestShip::new();
+    let ran = ship.piped(&["chat"], "/model\n/model gpt-5\n");
+    assert!(ran.text().contains("offline model, a stand-in without a key"), "{}", ran.out());
+    assert!(ran.err().contains("the offline model answers here"), "{}", ran.err());
+    let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
+    assert_eq!(text(&error, "code"), "no_model");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn slash_commands_work_at_a_question_and_are_not_sent() {
         let out = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n").text();
         assert!(out.contains("  /inspect "), "{out}");
         assert!(out.contains("/later leaves it open."), "{out}");
-        assert!(out.contains("There is no command /frob; /help lists them."), "{out}");
+        assert!(out.contains("There is no command /frob; /help lists them. To say"), "{out}");
         assert!(!out.contains("Kept;"), "{out}");
         assert_eq!(ship.said().len(), 1, "the question is still open, and nothing was added");
     }

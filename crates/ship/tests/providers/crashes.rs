@@ -1,6 +1,6 @@
 //! `ship` is killed while it works: every question is answered once, and no tool runs twice.
 
-use ship_testkit::llm::{Answer, Piece, Speech, faults};
+use ship_testkit::llm::{Answer, Format, Piece, Speech, faults};
 use ship_testkit::shim::{CHANGES, Fault, counted_calls, shim};
 
 use crate::harness::talk;
@@ -46,6 +46,24 @@ fn killed_in_the_middle_of_an_answer_the_question_is_answered_when_the_chat_is_o
         assert_eq!(world.asked(), 2);
         world.assert_goes_on();
     });
+}
+
+#[test]
+fn the_question_of_a_killed_chat_is_shown_again_with_its_answer() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::stall_mid_text());
+    let send = world.ship.start(&["send", "First?\nIn two lines."]);
+    world.wait_for(1);
+    send.kill();
+    world.server.then(Answer::text("The first answer."));
+    let mut chat = world.ship.terminal(60, &["chat"]);
+    chat.until("The first answer.");
+    chat.until("> ");
+    let screen = chat.screen();
+    let at = screen.iter().position(|line| line == "> First? ⏎ In two lines.");
+    let shown = at.map(|at| screen[at + 1].as_str());
+    assert_eq!(shown, Some("The first answer."), "{screen:#?}");
+    chat.leave();
 }
 
 #[test]

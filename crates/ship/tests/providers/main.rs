@@ -21,6 +21,7 @@ mod harness;
 mod images;
 mod interrupts;
 mod logs;
+mod models;
 mod odd;
 mod outages;
 mod overflows;

@@ -41,7 +41,7 @@ pub(super) enum QuestionReply {
     Command(Slash),
     /// The usage of a command that was written wrongly.
     Usage(&'static str),
-    NoCommand(String),
+    NoCommand(String, Option<&'static str>),
     /// The reply is not an answer but a message, which must not be lost.
     Message(String),
 }
@@ -113,7 +113,7 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
         }
         (LineMeaning::Command(command), _) => QuestionReply::Command(command),
         (LineMeaning::Usage(usage), _) => QuestionReply::Usage(usage),
-        (LineMeaning::NoCommand, _) => QuestionReply::NoCommand(line),
+        (LineMeaning::NoCommand(meant), _) => QuestionReply::NoCommand(line, meant),
         (LineMeaning::Nothing, QuestionKind::Output) => QuestionReply::Again,
         // The capital letter in `[y/N]` promises this.
         (LineMeaning::Nothing, QuestionKind::Approval) => approval_reply(&call_id, false, None),
@@ -164,7 +164,10 @@ mod tests {
         }
         assert_eq!(to(QuestionKind::Approval, "/later"), QuestionReply::Later);
         assert_eq!(to(QuestionKind::Approval, "/exit"), QuestionReply::Command(Slash::Exit));
-        assert_eq!(to(QuestionKind::Approval, "/yes"), QuestionReply::NoCommand("/yes".to_owned()));
+        assert_eq!(
+            to(QuestionKind::Approval, "/yes"),
+            QuestionReply::NoCommand("/yes".to_owned(), None)
+        );
         assert_eq!(to(QuestionKind::Approval, "why?"), QuestionReply::Message("why?".to_owned()));
     }
 

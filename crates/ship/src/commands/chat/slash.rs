@@ -17,6 +17,8 @@ pub(super) enum Slash {
     History(usize),
     Inspect,
     Compact(compact::CompactFlags),
+    /// Chooses the model of this chat, or tells which one answers.
+    Model(Option<String>),
     /// Concerns the contexts of the chat.
     Context(ContextRequest),
     Chats,
@@ -36,14 +38,17 @@ const fn listed(name: &'static str, takes: &'static str, about: &'static str) ->
     Listed { name, takes, about }
 }
 
-pub(super) const COMMANDS: [Listed; 13] = [
+pub(super) const COMMANDS: [Listed; 16] = [
     listed("/help", "", "this list"),
     listed("/history", "[N]", "what was said last"),
+    listed("/retry", "", "ask your last message again; the answer before is kept"),
+    listed("/model", "[NAME]", "which model answers, or another one for this chat"),
     listed("/inspect", "", "what the model would be sent now"),
     listed("/context", "…", "the contexts of this chat:"),
     listed("/checkpoint", "NAME", "name this point"),
     listed("/rewind", "NAME", "go back to a point; what followed is kept as a context"),
     listed("/fork", "[NAME]", "go on in a copy, of now or of a point; --to CHAT elsewhere"),
+    listed("/clear", "", "leave this context, and go on in a clean one"),
     listed("/undo", "", "take the last of these back; once more does it again"),
     listed("/compact", "[WORDS]", "make room; a summary heeds the words, undo takes it back"),
     listed("/chats", "", "the chats of this project"),
@@ -61,37 +66,63 @@ pub(super) enum LineMeaning {
     Command(Slash),
     /// The command exists, but its arguments are wrong.
     Usage(&'static str),
-    /// The command does not exist.
-    NoCommand,
+    /// The command does not exist. This one has nearly the same name.
+    NoCommand(Option<&'static str>),
     /// The line is a message for the agent.
     Message,
 }
 
-/// Interprets a line. A path such as `/etc/hosts` and a line for the offline model (`/tool …`) are messages: a line
-/// that cannot be a command is sent to the agent and not dropped.
+/// Interprets a line. A slash and a word are a command, or a mistake, and never sent. A path such as `/etc/hosts`, a
+/// line for the offline model (`/tool …`) and a line with two slashes are messages.
 pub(super) fn interpret_line(line: &str) -> LineMeaning {
     let line = line.trim();
     if line.is_empty() {
         return LineMeaning::Nothing;
     }
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if let Some(meant) = contexts::interpret_command(name, rest.trim()) {
+    let rest = rest.trim();
+    if let Some(meant) = contexts::interpret_command(name, rest) {
         return meant;
     }
-    if let Some(command) = plain_command(name).filter(|_| rest.is_empty()) {
-        return LineMeaning::Command(command);
-    }
-    if let ("/history", Ok(count)) = (name, rest.trim().parse()) {
-        return LineMeaning::Command(Slash::History(count));
-    }
-    if name == "/compact" {
-        return parse_compact(rest.trim());
-    }
-    let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
-    match line.strip_prefix('/') {
-        Some(rest) if is_word(rest) && rest != "tool" => LineMeaning::NoCommand,
+    match (name, rest) {
+        (name, "") if plain_command(name).is_some() => {
+            plain_command(name).map_or(LineMeaning::Nothing, LineMeaning::Command)
+        }
+        ("/history", count) => match count.parse() {
+            Ok(count) => LineMeaning::Command(Slash::History(count)),
+            Err(_) => LineMeaning::Usage("/history N shows the last N messages."),
+        },
+        ("/compact", rest) => parse_compact(rest),
+        ("/model", rest) => {
+            let name = Some(rest).filter(|rest| !rest.is_empty()).map(str::to_owned);
+            LineMeaning::Command(Slash::Model(name))
+        }
+        (name, _) if plain_command(name).is_some() => LineMeaning::Usage(
+            "Nothing stands behind this command. Begin with // to send the line.",
+        ),
+        ("/tool", _) => LineMeaning::Message,
+        (name, _) if is_command_name(name) => LineMeaning::NoCommand(nearest_command(name)),
         _ => LineMeaning::Message,
     }
+}
+
+/// Returns the text of a message. The first of two slashes only says that the line is no command.
+pub(super) fn message_text(line: &str) -> &str {
+    line.strip_prefix("//").map_or(line, |_| &line[1..])
+}
+
+fn is_command_name(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    name.strip_prefix('/').is_some_and(|word| !word.is_empty() && word.chars().all(is_letter))
+}
+
+/// Returns the command that was probably meant: it has the same beginning, or nearly the same letters.
+fn nearest_command(name: &str) -> Option<&'static str> {
+    let names = COMMANDS.iter().map(|command| command.name);
+    let near = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), known);
+    let best =
+        names.clone().min_by_key(|known| near(known)).filter(|known| near(known) <= name.len() / 3);
+    best.or_else(|| names.clone().find(|known| name.len() > 2 && known.starts_with(name)))
 }
 
 /// Returns a command that takes no arguments.
@@ -153,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slash_and_a_word_is_a_command_and_what_says_more_is_a_message() {
+    fn a_slash_and_a_word_is_a_command_and_a_path_is_a_message() {
         for (line, expected) in [
             ("", LineMeaning::Nothing),
             ("  \t", LineMeaning::Nothing),
@@ -162,16 +193,29 @@ mod tests {
             ("/quit", LineMeaning::Command(Slash::Exit)),
             ("/history", LineMeaning::Command(Slash::History(10))),
             ("/history 3", LineMeaning::Command(Slash::History(3))),
-            ("/history of Rome", LineMeaning::Message),
-            ("/hlep", LineMeaning::NoCommand),
+            ("/hlep", LineMeaning::NoCommand(Some("/help"))),
+            ("/contxt list", LineMeaning::NoCommand(Some("/context"))),
+            ("/check", LineMeaning::NoCommand(Some("/checkpoint"))),
+            ("/tmp is full", LineMeaning::NoCommand(None)),
+            ("//tmp is full", LineMeaning::Message),
             ("/etc/hosts", LineMeaning::Message),
             ("/tool chat_send {}", LineMeaning::Message),
-            ("/help me with this", LineMeaning::Message),
+            ("/model", LineMeaning::Command(Slash::Model(None))),
+            ("/model gpt-5 ", LineMeaning::Command(Slash::Model(Some("gpt-5".to_owned())))),
             ("/", LineMeaning::Message),
             ("1/2", LineMeaning::Message),
         ] {
             assert_eq!(interpret_line(line), expected, "{line:?}");
         }
+    }
+
+    #[test]
+    fn words_behind_a_command_that_takes_none_are_not_sent() {
+        for line in ["/help me with this", "/history of Rome", "/undo that, please", "/retry it"] {
+            assert!(matches!(interpret_line(line), LineMeaning::Usage(_)), "{line}");
+        }
+        assert_eq!(message_text("//tmp is full"), "/tmp is full");
+        assert_eq!(message_text(" /etc/hosts "), " /etc/hosts ");
     }
 
     #[test]

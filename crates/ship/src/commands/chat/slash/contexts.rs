@@ -1,4 +1,4 @@
-//! Parses `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
+//! Parses `/context …`, `/checkpoint`, `/rewind`, `/fork`, `/retry`, `/clear` and `/undo`.
 
 use ship_agent::ContextOperation;
 use ship_context::contexts::{LoadMode, RecallMode};
@@ -25,13 +25,16 @@ pub(super) fn interpret_command(name: &str, rest: &str) -> Option<LineMeaning> {
         "/checkpoint" => given.map(|name| ContextOperation::Checkpoint { name }),
         "/rewind" => given.map(|to| ContextOperation::Rewind { to }),
         "/fork" => return Some(parse_fork(rest)),
-        // With more words after it, the line is a message for the agent.
-        "/undo" if given.is_some() => return None,
-        "/undo" => Some(ContextOperation::Undo),
+        "/undo" => Some(ContextOperation::Undo).filter(|_| given.is_none()),
+        "/retry" => Some(ContextOperation::Retry).filter(|_| given.is_none()),
+        "/clear" => Some(ContextOperation::Clear).filter(|_| given.is_none()),
         _ => return None,
     };
     let usage = match name {
         "/checkpoint" => "/checkpoint NAME names this point.",
+        "/undo" => "/undo takes the last operation back, and nothing stands behind it.",
+        "/retry" => "/retry asks your last message again, and nothing stands behind it.",
+        "/clear" => "/clear leaves this context, and nothing stands behind it.",
         _ => "/rewind NAME goes back to a checkpoint, or to a message by its id.",
     };
     Some(operation.map_or(LineMeaning::Usage(usage), operation_line))
@@ -193,7 +196,8 @@ mod tests {
                 operation_line(ContextOperation::Fork { at: Some(text("a b")), to: None }),
             ),
             ("/undo", operation_line(ContextOperation::Undo)),
-            ("/undo that, please", LineMeaning::Message),
+            ("/retry", operation_line(ContextOperation::Retry)),
+            ("/clear", operation_line(ContextOperation::Clear)),
         ] {
             assert_eq!(interpret_line(line), expected, "{line:?}");
         }
