@@ -283,7 +283,10 @@ fn a_copy_in_another_chat_goes_on_by_itself() {
     }
     let there = ["--chat", "terminal:try it"];
     let line = ship.run(&["fork", "--to", there[1]]).text();
-    assert_eq!(line, "“one (copy)” goes on in the chat `terminal:try it`; this chat stays as it is.\n");
+    assert_eq!(
+        line,
+        "“one (copy)” goes on in the chat `terminal:try it`; this chat stays as it is.\n"
+    );
     for said in ["three", "four", "five"] {
         let answer = ship.run(&["send", said, there[0], there[1]]).text();
         assert_eq!(answer, format!("{}\n", echo(said)));
