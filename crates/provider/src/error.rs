@@ -22,6 +22,17 @@ pub enum ProviderError {
         limit: Option<u64>,
     },
 
+    /// The request asks for a longer answer than the model gives, whatever the prompt.
+    #[error("{provider} gives answers of at most {limit} tokens: {message}")]
+    AnswerTooLong {
+        /// The name of the provider.
+        provider: String,
+        /// The number of tokens that an answer may have.
+        limit: u64,
+        /// The message of the provider.
+        message: String,
+    },
+
     /// The key is missing, wrong, or lacks the permission.
     #[error("{provider} refuses the key of `llm.apiKey` ({}): {message}", key_variable(.provider))]
     Key {
@@ -169,6 +180,7 @@ impl ProviderError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Overflow { .. } => "overflow",
+            Self::AnswerTooLong { .. } => "answer_too_long",
             Self::Key { .. } => "key",
             Self::Quota { .. } => "quota",
             Self::Model { .. } => "model",
@@ -221,6 +233,9 @@ impl ProviderError {
             )),
             Self::Model { .. } => {
                 Some("Correct `llm.model`, or `llm.baseUrl` if it is the wrong host.".to_owned())
+            }
+            Self::AnswerTooLong { limit, .. } => {
+                Some(format!("Lower `llm.maxTokens` to {limit} or less."))
             }
             Self::Refused { message, .. } if message.contains("max_tokens") => {
                 Some("Lower `llm.maxTokens` to what the model can answer.".to_owned())

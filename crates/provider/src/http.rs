@@ -387,6 +387,7 @@ fn is_of_another_kind(error: &ProviderError) -> bool {
     let is_other = matches!(
         error,
         ProviderError::Overflow { .. }
+            | ProviderError::AnswerTooLong { .. }
             | ProviderError::Key { .. }
             | ProviderError::Quota { .. }
             | ProviderError::Policy { .. }

@@ -117,6 +117,8 @@ impl PreparedRequest {
         agent: &Engine,
         max_tokens: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
+        let longest = agent.token_meter.limits().answer;
+        let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
         let request =
             Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens };
         let recipe = agent.provider.recipe();

@@ -182,6 +182,10 @@ async fn ask_model(
             progress.journal_all(work).await?;
             Ok(None)
         }
+        Err(ProviderError::AnswerTooLong { limit, .. }) if limit < written.request.max_tokens => {
+            agent.token_meter.learn_answer_limit(limit);
+            Ok(None)
+        }
         Err(error) if progress.fit.may_be_too_large(work, &prepared, &error) => {
             progress.fit.note_overflow(work, error, written.request.max_tokens);
             Ok(None)

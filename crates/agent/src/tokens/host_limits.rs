@@ -16,6 +16,8 @@ pub(crate) struct HostLimits {
     /// The size of a request, with its answer, that it refused once without any reason and accepted when it was made
     /// smaller.
     pub(crate) suspected: Option<u64>,
+    /// The longest answer that may be asked for, if it has refused a longer one.
+    pub(crate) answer: Option<u64>,
     /// The size of the largest request that it accepted.
     pub(crate) accepted: u64,
 }
@@ -65,6 +67,7 @@ impl HostLimits {
     pub(super) fn learn_estimated(&mut self, prompt: u64, answer: u64) {
         self.accepted = self.accepted.max(prompt);
         // Sizes that differ by less than the error of an estimate prove nothing.
+        self.answer = self.answer.filter(|limit| answer <= *limit);
         let sum = prompt.saturating_add(answer);
         self.suspected = self.suspected.filter(|suspected| sum - sum / 16 <= *suspected);
     }
@@ -95,6 +98,9 @@ impl HostLimits {
         if self.suspected == known.suspected {
             self.suspected = theirs.suspected;
         }
+        if self.answer == known.answer {
+            self.answer = theirs.answer.or(self.answer);
+        }
         self.accepted = self.accepted.max(theirs.accepted);
     }
 
@@ -103,6 +109,7 @@ impl HostLimits {
         facts.set_or_remove("limit", self.named.map(Json::from));
         facts.set_or_remove("refused", self.refused.map(Json::from));
         facts.set_or_remove("suspected", self.suspected.map(Json::from));
+        facts.set_or_remove("answer", self.answer.map(Json::from));
         facts.set_or_remove("accepted", Some(self.accepted).filter(|it| *it > 0).map(Json::from));
     }
 
@@ -114,6 +121,7 @@ impl HostLimits {
             named: limit("limit"),
             refused: limit("refused"),
             suspected: limit("suspected"),
+            answer: size("answer").filter(|answer| *answer > 0),
             accepted: size("accepted").unwrap_or_default(),
         }
     }

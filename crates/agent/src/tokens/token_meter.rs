@@ -57,6 +57,11 @@ impl TokenMeter {
         self.limits.lock().learn_named(limit);
     }
 
+    /// Learns the longest answer that may be asked for, which the provider has named in a refusal.
+    pub(crate) fn learn_answer_limit(&self, limit: u64) {
+        self.limits.lock().answer = Some(limit);
+    }
+
     /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when it was
     /// smaller.
     pub(crate) fn learn_refused(&self, tokens: u64) {

@@ -210,3 +210,19 @@ async fn a_refusal_with_a_reason_or_of_a_small_request_is_told_at_once() {
     assert!(matches!(host.say(&agent, "ahoy").await, Some(Outcome::Failed(_))));
     assert_eq!(host.bodies().len(), 5);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_long_by_itself_is_refused_once_by_all_processes_together() {
+    for format in FORMATS {
+        let host = Host::new(format, 100_000);
+        let rules = Judge { max_output: Some(4_096), window: Some(100_000), ..Judge::default() };
+        host.server.set_rules(rules);
+        for _ in 0..2 {
+            let agent = host.agent_with(Some(100_000), Rules::default());
+            assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done), "{format:?}");
+        }
+        assert_eq!(host.max_tokens(), [8_192, 4_096, 4_096], "{format:?}");
+        assert!(host.facts().contains("\"answer\":4096"), "{}", host.facts());
+        assert_eq!(host.log.of("compacted").len(), 0);
+    }
+}

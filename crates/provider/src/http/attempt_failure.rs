@@ -117,7 +117,9 @@ impl RequestParty<'_> {
         let verdict = report.verdict();
         let retry = match (&verdict, hints.should_retry) {
             // No wait helps against these, even if a header says so.
-            (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
+            (Verdict::Overflow(_) | Verdict::AnswerLimit(_) | Verdict::Quota | Verdict::Key, _) => {
+                RetryAdvice::No
+            }
             (Verdict::Form(forms), _) => RetryAdvice::Form(forms),
             (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.retry_after),
             (_, None | Some(false)) => RetryAdvice::No,
@@ -126,6 +128,9 @@ impl RequestParty<'_> {
         let error = match verdict {
             Verdict::Overflow(Overflow { prompt, completion, limit }) => {
                 ProviderError::Overflow { prompt, completion, limit }
+            }
+            Verdict::AnswerLimit(limit) => {
+                ProviderError::AnswerTooLong { provider, limit, message: words.clone() }
             }
             Verdict::Quota => ProviderError::Quota { provider, message: words.clone() },
             Verdict::Key => ProviderError::Key { provider, message: words.clone() },

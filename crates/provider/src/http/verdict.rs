@@ -10,6 +10,8 @@ use crate::overflow::{Overflow, overflow};
 pub(crate) enum Verdict {
     /// The request is too long.
     Overflow(Overflow),
+    /// The answer may have at most this number of tokens.
+    AnswerLimit(u64),
     /// The account has reached its spending limit.
     Quota,
     /// The key lacks the permission.
@@ -40,6 +42,9 @@ impl ProviderErrorText {
         }
         if self.is_quota() {
             return Verdict::Quota;
+        }
+        if let Some(limit) = self.answer_limit() {
+            return Verdict::AnswerLimit(limit);
         }
         let forms = self.wanted_forms();
         if !forms.is_empty() {
@@ -114,6 +119,34 @@ impl ProviderErrorText {
         } else {
             Verdict::Failed
         }
+    }
+
+    /// Returns the number of tokens that an answer may have, if the request asked for more.
+    fn answer_limit(&self) -> Option<u64> {
+        // The words before and after the number.
+        const SENTENCES: &[(&str, &str)] = &[
+            // OpenAI, Anthropic, Groq
+            ("supports at most ", " completion tokens"),
+            (" > ", ", which is the maximum allowed number of output tokens"),
+            ("max_tokens must be less than or equal to ", ""),
+            ("max_completion_tokens must be less than or equal to ", ""),
+            // DeepSeek, DashScope, Amazon
+            ("range of max_tokens is [1, ", "]"),
+            ("range of max_tokens should be [1, ", "]"),
+            ("maximum tokens you requested exceeds the model limit of ", ""),
+        ];
+        if !matches!(self.status, Some(400 | 422)) {
+            return None;
+        }
+        let message = self.message.to_ascii_lowercase().replace('`', "");
+        let limit_in = |(before, after): &(&str, &str)| {
+            message.match_indices(before).find_map(|(at, _)| {
+                let text = &message[at + before.len()..];
+                let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+                text[..end].parse().ok().filter(|_| text[end..].starts_with(after))
+            })
+        };
+        SENTENCES.iter().find_map(limit_in).filter(|limit| *limit > 0)
     }
 
     fn is_quota(&self) -> bool {

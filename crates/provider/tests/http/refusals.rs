@@ -1,5 +1,7 @@
 //! What will not pass is said at once, with the setting it hangs on and never with the key.
 
+use ship_provider::ProviderError;
+
 use super::host::{Act, KEY, STREAM, hello, play_openai, reply, send};
 
 /// Asks a host that refuses, and gives the code and the sentence. It must not be asked again.
@@ -164,4 +166,37 @@ async fn what_cannot_be_stored_arrives_well_formed() {
     let (asked, _) = play_openai(vec![vec![Act::Send(bytes)]]).await;
     assert_eq!(asked.text(), "a\u{FFFD}b\u{FFFD}c\u{FFFD}d");
     assert!(asked.answered.is_ok());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_by_itself_names_the_longest() {
+    for (message, limit) in [
+        (
+            "max_tokens is too large: 50000. This model supports at most 16384 completion tokens, whereas you provided 50000.",
+            16_384,
+        ),
+        (
+            "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-x",
+            64_000,
+        ),
+        (
+            "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+            8_192,
+        ),
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192),
+        ("Range of max_tokens should be [1, 8192]", 8_192),
+        (
+            "The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower than 4096.",
+            4_096,
+        ),
+    ] {
+        let body = format!(r#"{{"error":{{"message":"{message}","param":"max_tokens"}}}}"#);
+        let (asked, host) = play_openai(vec![reply("400 x", "", &body)]).await;
+        let error = asked.answered.unwrap_err();
+        assert!(
+            matches!(error, ProviderError::AnswerTooLong { limit: found, .. } if found == limit),
+            "{error}"
+        );
+        assert_eq!(host.asked(), 1);
+    }
 }
