@@ -24,4 +24,4 @@ pub(crate) use request_cache::{RECENT_LINES, RequestCache};
 pub(crate) use shared_prefix::{
     OutgoingRequest, block_digests, last_context_request, recipe_difference, short_digest,
 };
-pub(crate) use usage::usage_of_run;
+pub(crate) use usage::{model_of_run, usage_of_run};

@@ -1,8 +1,8 @@
 //! The reply of an agent to a message, and the outcome of its run.
 
-use ship_message::UiMessage;
+use ship_message::{FinishReason, UiMessage};
 use ship_provider::Usage;
-use ship_store::ContextId;
+use ship_store::{ContextId, Metadata};
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,11 @@ pub struct Reply {
     /// it outgrew its window or moved to another context. If the run is parked, the last one is its unfinished
     /// message, with the calls that wait for an answer.
     pub messages: Vec<UiMessage>,
-    /// The tokens that the provider counted for the run.
-    pub usage: Usage,
+    /// The tokens that the provider counted for the run, with those of summaries on the way. `None` if it has answered
+    /// a call without a count.
+    pub usage: Option<Usage>,
+    /// The model that was asked, if it is known.
+    pub model: Option<String>,
     /// The context in which the message was answered, if the chat is in another one now.
     pub left_context: Option<ContextId>,
     /// Whether this agent made the answer, so that its listeners have seen it. Otherwise another process made it.
@@ -46,6 +49,12 @@ impl Reply {
         self.messages.last()
     }
 
+    /// Whether the answer reached the limit of its length, so that its end is missing.
+    pub fn is_cut(&self) -> bool {
+        let reason = self.answer().and_then(|answer| Metadata::of(answer).finish_reason());
+        self.outcome == Outcome::Done && reason == Some(FinishReason::Length)
+    }
+
     /// Whether the person stopped waiting before an answer. The message is kept, and the next run answers it.
     pub fn is_left(&self) -> bool {
         self.messages.is_empty() && self.outcome == Outcome::Stopped
@@ -57,7 +66,8 @@ impl Reply {
         Self {
             outcome,
             messages: Vec::new(),
-            usage: Usage::default(),
+            usage: None,
+            model: None,
             left_context: None,
             is_from_here: true,
         }

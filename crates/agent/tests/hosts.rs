@@ -16,6 +16,7 @@ use ship_testkit::sim::SimDisk;
 
 use crate::harness::{KeptLog, chat};
 
+mod costs;
 mod learned;
 mod long_talk;
 mod odd_forms;

@@ -119,7 +119,8 @@ impl ActiveConversation {
         Ok(Reply {
             outcome,
             messages,
-            usage: run_id.map(|run_id| usage_of_run(&records, &run_id)).unwrap_or_default(),
+            usage: run_id.and_then(|run_id| usage_of_run(&records, &run_id)),
+            model: Some(self.agent.engine.provider.model().to_owned()),
             left_context: None,
             is_from_here: true,
         })

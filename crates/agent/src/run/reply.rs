@@ -9,11 +9,11 @@ use ship_context::contexts::is_reference;
 use ship_context::is_later_message;
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
-use ship_store::{Chat, ContextId, Metadata, View};
+use ship_store::{Chat, ContextId, Metadata, Store, View};
 
 use crate::error::RunError;
 use crate::inbound::AcceptedMessage;
-use crate::records::usage_of_run;
+use crate::records::{model_of_run, usage_of_run};
 use crate::reply::Outcome;
 use crate::reply::Reply;
 
@@ -25,21 +25,30 @@ const RECORDS_SEARCHED: usize = 1_000;
 
 /// Finds the reply to a message in the logs of a chat; `None` if it is not answered yet.
 pub(super) async fn find_reply(
+    store: &dyn Store,
     chat: &dyn Chat,
     to: &AcceptedMessage,
 ) -> Result<Option<Reply>, RunError> {
     let Some(live) = chat.log().view().await? else { return Ok(None) };
     let Some((answer, context)) = find_answer(chat, &live, to).await? else { return Ok(None) };
-    let usage = match Metadata::of(&answer).run_id() {
-        Some(run_id) => usage_of_run(&chat.runs().requests(RECORDS_SEARCHED).await?, run_id),
-        None => Usage::default(),
+    let (usage, model) = match Metadata::of(&answer).run_id() {
+        Some(run_id) => {
+            let records = chat.runs().requests(RECORDS_SEARCHED).await?;
+            (usage_of_run(&records, run_id), model_of_run(store, &records, run_id).await)
+        }
+        None => (None, None),
     };
     let outcome = outcome_of(&answer);
     let mut messages = find_earlier(chat, &live, to, &answer).await?;
     messages.push(answer);
     // A compaction replaces the log of a context, but the context continues.
     let left_context = Some(context).filter(|context| *context != live.head.context);
-    Ok(Some(Reply { outcome, messages, usage, left_context, is_from_here: false }))
+    Ok(Some(Reply { outcome, messages, usage, model, left_context, is_from_here: false }))
+}
+
+/// Returns the tokens that the provider counted for a run.
+pub(super) async fn find_usage(chat: &dyn Chat, run_id: &str) -> Result<Option<Usage>, RunError> {
+    Ok(usage_of_run(&chat.runs().requests(RECORDS_SEARCHED).await?, run_id))
 }
 
 /// Returns the outcome of a run, from the metadata of its answer.

@@ -6,12 +6,13 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use ship_context::Journal;
+use ship_provider::Usage;
 use ship_store::ChatKey;
 use tokio::task::JoinHandle;
 
 use super::lane_watch::LaneWatch;
 use super::polling::until_next_read;
-use super::reply::find_reply;
+use super::reply::{find_reply, find_usage};
 use crate::engine::Agent;
 use crate::error::RunError;
 use crate::events::{LaneWaiting, Listener, RunEvent};
@@ -76,7 +77,7 @@ impl Agent {
     /// while let Some(event) = events.next().await {
     ///     match event? {
     ///         RunEvent::Chunk(Chunk::TextDelta(_, text)) => print!("{}", text.as_str()),
-    ///         RunEvent::Reply(reply) => println!("\n{} tokens", reply.usage.output),
+    ///         RunEvent::Reply(reply) => println!("\n{:?}", reply.usage),
     ///         _ => {}
     ///     }
     /// }
@@ -145,7 +146,22 @@ impl Agent {
         message: &AcceptedMessage,
     ) -> Result<Option<Reply>, RunError> {
         match self.engine.store.open(chat).await? {
-            Some(chat) => find_reply(&*chat, message).await,
+            Some(chat) => find_reply(&*self.engine.store, &*chat, message).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the tokens that the provider counted for a run, which [`RunEvent::Ended`] names. See [`Reply::usage`].
+    ///
+    /// # Errors
+    /// Fails if the chat cannot be read.
+    pub async fn usage_of_run(
+        &self,
+        chat: &ChatKey,
+        run_id: &str,
+    ) -> Result<Option<Usage>, RunError> {
+        match self.engine.store.open(chat).await? {
+            Some(chat) => find_usage(&*chat, run_id).await,
             None => Ok(None),
         }
     }
