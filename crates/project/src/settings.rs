@@ -27,6 +27,8 @@ const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 pub struct Settings {
     /// `llm`
     pub llm: LlmSettings,
+    /// `llm.price`
+    pub price: PriceSettings,
     /// `context`
     pub context: ContextSettings,
     /// `limits`
@@ -101,6 +103,16 @@ settings! {
         /// Where request id and time stand: "message", beside the person's text; "system", in the first system block,
         /// which costs the prompt cache at every turn; or "off".
         "llm.requestFacts" request_facts: RequestFacts = RequestFacts::Message;
+    }
+
+    /// What a million tokens cost, in your currency. With both prices, the cost of an answer is shown behind it.
+    PriceSettings at (price) {
+        /// A million tokens of a request.
+        "llm.price.input" input: Option<f64> = None, 0..=1_000_000;
+        /// A million of them that the provider read from its cache. Unset: as much as the others.
+        "llm.price.cachedInput" cached_input: Option<f64> = None, 0..=1_000_000;
+        /// A million tokens of an answer.
+        "llm.price.output" output: Option<f64> = None, 0..=1_000_000;
     }
 
     /// What the model is shown of a chat, and when the older part is summarised.

@@ -1,5 +1,6 @@
 //! The commands, one file for each.
 
+pub(crate) mod answer_cost;
 pub(crate) mod chat;
 pub(crate) mod chats;
 pub(crate) mod compact;

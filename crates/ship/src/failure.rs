@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use ship_agent::{ContextName, OpenAgentError, RunError};
+use ship_message::json::Object;
 use ship_project::{EditSettingsError, InitError, Secrets};
 use ship_store::{
     AcceptError, ChatKeyError, Explain, Explanation, ReadError, RefusedInput, StorageError,
@@ -17,7 +18,14 @@ pub(crate) struct Failure {
     pub(crate) problems: Vec<ReportedProblem>,
     /// The contexts that the person may have meant instead.
     pub(crate) offered: Vec<ContextName>,
+    /// The unfinished answer, for programs.
+    pub(crate) answer: Option<Box<Object>>,
+    /// Whether the person ended the command with Ctrl-C.
+    is_interrupt: bool,
 }
+
+/// The exit code of a command that was ended with Ctrl-C: that of a shell.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// One problem and its remedy.
 #[derive(Debug)]
@@ -29,7 +37,22 @@ pub(crate) struct ReportedProblem {
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         let problems = vec![ReportedProblem { message: message.into(), hint: None }];
-        Self { code, problems, offered: Vec::new() }
+        Self { code, problems, offered: Vec::new(), answer: None, is_interrupt: false }
+    }
+
+    /// Adds the unfinished answer.
+    pub(crate) fn with_answer(self, answer: Object) -> Self {
+        Self { answer: Some(Box::new(answer)), ..self }
+    }
+
+    /// Says whether the person ended the command with Ctrl-C.
+    pub(crate) fn by_interrupt(self, is_interrupt: bool) -> Self {
+        Self { is_interrupt, ..self }
+    }
+
+    /// Whether the person ended the command with Ctrl-C.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        self.is_interrupt
     }
 
     /// Adds contexts to choose from.
@@ -81,6 +104,8 @@ impl Failure {
             code,
             problems: vec![ReportedProblem { message, hint: remedy }],
             offered: Vec::new(),
+            answer: None,
+            is_interrupt: false,
         }
     }
 
@@ -108,6 +133,7 @@ impl Failure {
     /// Returns the exit code of the process.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.code {
+            _ if self.is_interrupt => ExitCode::from(INTERRUPTED),
             FROZEN => ExitCode::from(3),
             _ => ExitCode::FAILURE,
         }
@@ -295,7 +321,7 @@ impl From<ship_project::LoadProjectError> for Failure {
             ReportedProblem { message, hint: Some(problem.hint()) }
         };
         let problems = error.problems().iter().map(reported).collect();
-        Self { code: "config", problems, offered: Vec::new() }
+        Self { code: "config", problems, offered: Vec::new(), answer: None, is_interrupt: false }
     }
 }
 

@@ -65,8 +65,9 @@ fn print_failure_json(failure: &Failure) -> std::io::Result<()> {
         };
         error.set("offered", failure.offered.iter().map(named).collect::<Vec<_>>());
     }
-    let error = Json::Object(Object::from([("error", error)]));
-    writeln!(std::io::stdout(), "{error}")
+    let mut printed = failure.answer.as_deref().cloned().unwrap_or_default();
+    printed.set("error", error);
+    writeln!(std::io::stdout(), "{}", Json::Object(printed))
 }
 
 fn print_failure_text(failure: &Failure) -> std::io::Result<()> {

@@ -59,6 +59,11 @@ impl ProgressLine {
         self.frames.is_some()
     }
 
+    /// Returns the time since the work began.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     /// Returns what is going on.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {

@@ -186,7 +186,7 @@ impl Session {
     pub(crate) fn model_name(&self) -> String {
         match self.project.provider().provider {
             ProviderName::Offline => "the offline model".to_owned(),
-            _ => chosen_model(&self.project).unwrap_or_else(|| "the model".to_owned()),
+            _ => chosen_model(&self.project_of_chat()).unwrap_or_else(|| "the model".to_owned()),
         }
     }
 

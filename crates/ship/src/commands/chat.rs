@@ -6,18 +6,21 @@ mod question;
 mod screen;
 mod slash;
 
+use std::cell::Cell;
+use std::io::IsTerminal;
 use std::pin::pin;
 use std::process::ExitCode;
 
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
+use super::answer_cost::AnswerCost;
 use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
 use super::frozen_holder::{FrozenHolder, command_failure};
 use super::interrupt::{Interrupt, unless_interrupted};
 use super::message_exchange::{AcceptResult, MessageExchange, open_questions};
 use super::polling::until_next_read;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
@@ -26,7 +29,7 @@ use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
 use question::{Question, QuestionReply};
-use screen::Screen;
+use screen::{RunCost, Screen};
 use slash::{LineMeaning, Slash};
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
@@ -34,7 +37,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
     let news = ContextNews::from_now(session, &agent).await?;
-    let mut chat = ChatScreen { session, agent, input, completions, news };
+    let (has_failed, was_interrupted) = (Cell::new(false), Cell::new(false));
+    let mut chat =
+        ChatScreen { session, agent, input, completions, news, has_failed, was_interrupted };
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
     }
@@ -45,8 +50,11 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         next = match next {
             ChatAction::Listen => chat.read_and_act().await?,
             ChatAction::Resume => chat.resume().await?,
-            ChatAction::Leave => return Ok(ExitCode::SUCCESS),
+            ChatAction::Leave => return Ok(chat.exit_code()),
         };
+        if chat.is_ended_by_interrupt() {
+            next = ChatAction::Leave;
+        }
     }
 }
 
@@ -68,6 +76,10 @@ struct ChatScreen<'a> {
     input: LineSource,
     completions: Completions,
     news: ContextNews<'a>,
+    /// Whether an answer or a command has failed.
+    has_failed: Cell<bool>,
+    /// Whether the person has pressed Ctrl-C during an answer.
+    was_interrupted: Cell<bool>,
 }
 
 impl ChatScreen<'_> {
@@ -84,6 +96,21 @@ impl ChatScreen<'_> {
         output::print_line(&lines.join("\n"))
     }
 
+    /// Returns the exit code. A person has seen what failed; a program behind a pipe learns it from the code.
+    fn exit_code(&self) -> ExitCode {
+        match self.has_failed.get() && !self.input.is_interactive() {
+            _ if self.is_ended_by_interrupt() => ExitCode::from(INTERRUPTED),
+            true => ExitCode::FAILURE,
+            false => ExitCode::SUCCESS,
+        }
+    }
+
+    /// Whether Ctrl-C ends the chat: with a pipe it means all that is to come, and at a terminal one answer.
+    fn is_ended_by_interrupt(&self) -> bool {
+        let was_interrupted = self.was_interrupted.get() || self.input.is_interrupted();
+        was_interrupted && !self.input.is_interactive()
+    }
+
     /// Prints a note of the program itself, dimmed to differ from the agent's text.
     fn print_note(&self, text: &str) -> Result<(), Failure> {
         output::print_line(&Style::of_stdout().dim(&table::wrap_text(text, 0)))
@@ -94,6 +121,8 @@ impl ChatScreen<'_> {
         if failure.is_reader_gone() {
             return Err(failure);
         }
+        self.has_failed.set(true);
+        self.was_interrupted.set(self.was_interrupted.get() || failure.is_interrupt());
         let failure = self.session.complete_failure(failure);
         output::print_failure(&failure, self.session.json);
         Ok(())
@@ -251,7 +280,7 @@ impl ChatScreen<'_> {
     /// For programs: prints each answer on a line, like `ship send --json`.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
         let answered = super::send::answer(self.session, &self.agent, text).await;
-        match answered.and_then(|answer| super::send::print(self.session, &answer)) {
+        match answered.and_then(|answer| answer.print(self.session)) {
             Err(failure) => self.print_failure(failure),
             Ok(()) => Ok(()),
         }
@@ -259,6 +288,31 @@ impl ChatScreen<'_> {
 
     fn screen(&self) -> Screen<'_> {
         Screen::new(self.session, self.agent.listen(&self.session.chat))
+    }
+
+    /// Shows a run until it ends, and then what it cost. None if the person does not wait for its end.
+    async fn follow<T>(
+        &self,
+        screen: &mut Screen<'_>,
+        running: impl Future<Output = T>,
+        interrupt: &Interrupt,
+    ) -> Result<Option<T>, Failure> {
+        let followed = interrupt.stop_on_interrupt(screen.follow(running, interrupt)).await;
+        self.was_interrupted.set(self.was_interrupted.get() || interrupt.was_pressed());
+        let result = followed.transpose()?;
+        self.has_failed.set(self.has_failed.get() || screen.is_unfinished());
+        if let Some(cost) = screen.cost().filter(|_| std::io::stdout().is_terminal()) {
+            self.print_cost(cost).await?;
+        }
+        Ok(result)
+    }
+
+    async fn print_cost(&self, cost: RunCost) -> Result<(), Failure> {
+        let usage = self.agent.usage_of_run(&self.session.chat, &cost.run_id).await?;
+        if let Some(usage) = usage {
+            AnswerCost::new(usage, self.session).print(cost.time, cost.has_summary);
+        }
+        Ok(())
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
@@ -283,7 +337,7 @@ impl ChatScreen<'_> {
     async fn finish_left_work(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let running = self.agent.run_now(&self.session.chat, &interrupt.stop);
-        match interrupt.stop_on_interrupt(screen.follow(running, &interrupt)).await.transpose()? {
+        match self.follow(&mut screen, running, &interrupt).await? {
             None => {
                 screen.end_early()?;
                 self.print_note("(what was left to do is left for the next time)")?;
@@ -321,8 +375,7 @@ impl ChatScreen<'_> {
             Err(failure) => return Err(failure),
         };
         let running = turn.reply(&accepted, &interrupt);
-        let ended =
-            interrupt.stop_on_interrupt(screen.follow(running, &interrupt)).await.transpose()?;
+        let ended = self.follow(&mut screen, running, &interrupt).await?;
         let ended = match ended.transpose() {
             // A person can deal with the other process and continue here; a pipe would only wait at each line.
             Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
@@ -417,7 +470,7 @@ impl ChatScreen<'_> {
         }
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let answering = self.agent.answer(&self.session.chat, answer, &interrupt.stop);
-        match interrupt.stop_on_interrupt(screen.follow(answering, &interrupt)).await.transpose()? {
+        match self.follow(&mut screen, answering, &interrupt).await? {
             None => screen.end_early().map(|()| None),
             Some(Err(RunError::NotWaiting { .. })) => {
                 self.print_note("It was answered elsewhere meanwhile.").map(|()| None)

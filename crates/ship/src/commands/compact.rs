@@ -10,6 +10,7 @@ use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
 use super::frozen_holder::unless_frozen;
+use super::interrupt::{break_line, unless_interrupted};
 use super::message_exchange::{Notice, read_notice};
 use super::run_activity::RunActivity;
 use crate::failure::Failure;
@@ -43,10 +44,21 @@ pub(crate) async fn run(session: &Session, flags: CompactFlags) -> Result<ExitCo
 
 async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
     let agent = session.agent()?;
-    let activity = RunActivity::begin(session).making_room(MAKING_ROOM);
+    let mut activity = RunActivity::begin(session).making_room(MAKING_ROOM);
     let listener = agent.listen(&session.chat);
-    let compacted = run_with_notices(activity, listener, agent.compact(&session.chat, wishes));
-    let compacted = unless_frozen(session, &agent, compacted).await?;
+    let compacted = run_with_notices(&mut activity, listener, agent.compact(&session.chat, wishes));
+    let compacted = unless_interrupted(unless_frozen(session, &agent, compacted)).await;
+    let was_erased = activity.erase();
+    let Some(compacted) = compacted else {
+        // The `^C` behind the line went with it.
+        if !was_erased {
+            break_line();
+        }
+        return Err(Failure::new("stopped", "stopped; nothing is lost")
+            .with_hint("`ship compact` starts again")
+            .by_interrupt(true));
+    };
+    let compacted = compacted?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
         return output::print_json(&Object::from([("compacted", compacted)]).into());
@@ -81,7 +93,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
 /// Waits for a compaction, and shows its progress on standard error. Without a terminal, a long one reports it.
 #[expect(clippy::disallowed_methods, reason = "a long wait is reported after a while")]
 async fn run_with_notices<T>(
-    mut activity: RunActivity,
+    activity: &mut RunActivity,
     mut listener: Listener,
     running: impl Future<Output = T>,
 ) -> T {

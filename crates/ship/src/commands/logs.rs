@@ -12,7 +12,7 @@ use ship_store::{Metadata, Timestamp};
 
 use super::message_exchange::active_messages;
 use super::polling::until_next_read;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
@@ -56,7 +56,7 @@ pub(crate) async fn run(
         }
         tokio::select! {
             () = until_next_read() => {}
-            _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
+            _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }
 }

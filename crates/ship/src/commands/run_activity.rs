@@ -19,6 +19,8 @@ pub(crate) struct RunActivity {
     calls: Vec<(String, String)>,
     /// The time at which the provider is asked again.
     retry_at: Option<Instant>,
+    /// Whether a summary was made on the way.
+    has_summary: bool,
 }
 
 impl RunActivity {
@@ -29,7 +31,7 @@ impl RunActivity {
 
     fn new(model: String) -> Self {
         let line = ProgressLine::begin(waiting_for(&model));
-        Self { line, model, calls: Vec::new(), retry_at: None }
+        Self { line, model, calls: Vec::new(), retry_at: None, has_summary: false }
     }
 
     /// Makes the same activity begin with a compaction.
@@ -47,6 +49,16 @@ impl RunActivity {
     /// Whether the activity is shown, so that it need not be printed.
     pub(crate) fn is_shown(&self) -> bool {
         self.line.is_animated()
+    }
+
+    /// Returns the time since the run began.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.line.elapsed()
+    }
+
+    /// Whether a summary was made on the way.
+    pub(crate) fn has_summary(&self) -> bool {
+        self.has_summary
     }
 
     /// Waits for the next frame and draws it, unless other text stands in the line of the cursor.
@@ -88,7 +100,10 @@ impl RunActivity {
                 self.name_call();
             }
             Chunk::Data(part) => match read_notice(part) {
-                Some(Notice::MakingRoom(text)) => self.set(&lower_first(text)),
+                Some(Notice::MakingRoom(text)) => {
+                    self.has_summary = true;
+                    self.set(&lower_first(text));
+                }
                 Some(Notice::MadeRoom(_)) => self.wait_for_model(),
                 Some(Notice::Retry { text, wait }) => self.wait_for_retry(text, wait),
                 Some(Notice::Context(_) | Notice::Other(_)) | None => {}

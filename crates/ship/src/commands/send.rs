@@ -3,11 +3,14 @@
 use std::io::Read;
 use std::pin::pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
+use ship_message::json::{Json, Object};
 use ship_message::{Chunk, UiMessage};
-use ship_store::{ContextId, Metadata, STOPPED};
+use ship_store::{ContextId, Metadata, STOPPED, notices};
 
+use super::answer_cost::AnswerCost;
 use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
 use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
@@ -23,29 +26,46 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
         return Err(Failure::new("empty", "there is nothing to send")
             .with_hint(session.chat_flags.add_to("ship send 'hello'")));
     }
-    let answer = answer(session, &session.agent()?, &text).await?;
-    print(session, &answer)?;
+    answer(session, &session.agent()?, &text).await?.print(session)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// An answer to a message that was sent.
+pub(super) struct SentAnswer {
+    reply: Reply,
+    time: Duration,
+    /// Whether a summary was made on the way.
+    has_summary: bool,
+    /// Whether the person stopped it with Ctrl-C.
+    is_interrupted: bool,
+}
+
 /// Sends a message and waits for the answer.
-pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Result<Reply, Failure> {
+pub(super) async fn answer(
+    session: &Session,
+    agent: &Agent,
+    text: &str,
+) -> Result<SentAnswer, Failure> {
     let turn = MessageExchange::new(session, agent);
-    let activity = RunActivity::begin(session);
+    let mut activity = RunActivity::begin(session);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
     let AcceptResult::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
-        return Err(unknown_if_kept());
+        return Err(unknown_if_kept().by_interrupt(true));
     };
     let listener = agent.listen(&session.chat);
-    let followed = print_notices(session, listener, activity, turn.reply(&accepted, &interrupt));
+    let running = turn.reply(&accepted, &interrupt);
+    let followed = print_notices(session, listener, &mut activity, running);
     let ended = interrupt.stop_on_interrupt(followed).await;
+    let was_erased = activity.erase();
     for notice in news.read().await? {
         output::print_notice(&notice.line_for_shell(session));
     }
-    if interrupt.was_pressed() {
+    let is_interrupted = interrupt.was_pressed();
+    // The `^C` behind the line went with it.
+    if is_interrupted && !was_erased {
         break_line();
     }
     let reply = match ended.transpose()?.flatten() {
@@ -59,9 +79,13 @@ pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Resu
                 "your message is kept, but the agent waits for an answer about a tool first";
             Err(Failure::new("waiting", sentence).with_hint("`ship chat` asks for it"))
         }
-        Some(reply) if !reply.messages.is_empty() => Ok(reply),
+        Some(reply) if !reply.messages.is_empty() => {
+            let (time, has_summary) = (activity.elapsed(), activity.has_summary());
+            Ok(SentAnswer { reply, time, has_summary, is_interrupted })
+        }
         _ => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
-            .with_hint("`ship chat` goes on with it; `ship history` shows it")),
+            .with_hint("`ship chat` goes on with it; `ship history` shows it")
+            .by_interrupt(is_interrupted)),
     }
 }
 
@@ -71,34 +95,77 @@ pub(super) fn unknown_if_kept() -> Failure {
         .with_hint("`ship history` shows it if it is; else say it again")
 }
 
-/// Prints an answer. A failed or stopped answer is a failure here too, after its text is printed: half an answer
-/// must not pass for a whole one.
-pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
-    let Some(answer) = reply.answer() else { return Ok(()) };
-    if session.json && reply.outcome == Outcome::Done {
-        return output::print_json(&answer.to_json());
+impl SentAnswer {
+    /// Prints the answer. A failed, stopped or cut answer is a failure here too, after its text is printed: half an
+    /// answer must not pass for a whole one.
+    pub(super) fn print(&self, session: &Session) -> Result<(), Failure> {
+        let Some(answer) = self.reply.answer() else { return Ok(()) };
+        let texts = self.texts(answer, session);
+        if !session.json {
+            for text in &texts {
+                output::print_line(&text_for_user::render_text(text))?;
+            }
+            if let Some(cost) = self.cost(session) {
+                cost.print(self.time, self.has_summary);
+            }
+        }
+        match self.failure(session, answer, texts.is_empty()) {
+            Some(failure) if session.json => {
+                Err(failure.with_answer(self.to_object(session, &texts)))
+            }
+            Some(failure) => Err(failure),
+            None if session.json => output::print_json(&self.to_object(session, &texts).into()),
+            None => Ok(()),
+        }
     }
-    // The message itself ends with these words; the failure below has them.
-    let ending = match &reply.outcome {
-        Outcome::Done | Outcome::Parked => None,
-        Outcome::Stopped => Some(STOPPED),
-        Outcome::Failed(sentence) => Some(sentence.as_str()),
-    };
-    let settings = session.project.settings();
-    let mut texts: Vec<String> = reply
-        .messages
-        .iter()
-        .flat_map(|message| project_texts_for_user(message, settings))
-        .collect();
-    texts.retain(|text| Some(text.as_str()) != ending);
-    if !session.json {
-        texts.iter().try_for_each(|text| output::print_line(&text_for_user::render_text(text)))?;
+
+    /// Returns what the person is told, without the last words of an unfinished answer, which its failure has.
+    fn texts(&self, answer: &UiMessage, session: &Session) -> Vec<String> {
+        let ending = match &self.reply.outcome {
+            Outcome::Done => notices(answer).last().filter(|_| self.reply.is_cut()),
+            Outcome::Parked => None,
+            Outcome::Stopped => Some(STOPPED),
+            Outcome::Failed(sentence) => Some(sentence.as_str()),
+        };
+        let settings = session.project.settings();
+        let texts = self.reply.messages.iter();
+        let texts = texts.flat_map(|message| project_texts_for_user(message, settings));
+        texts.filter(|text| Some(text.as_str()) != ending).collect()
     }
-    match &reply.outcome {
-        Outcome::Done | Outcome::Parked => Ok(()),
-        Outcome::Stopped => Err(stopped_failure(texts.is_empty(), reply.left_context.as_ref())),
-        Outcome::Failed(sentence) => Err(run_failure(session, answer, sentence)),
+
+    fn failure(&self, session: &Session, answer: &UiMessage, is_silent: bool) -> Option<Failure> {
+        let failure = match &self.reply.outcome {
+            Outcome::Done if self.reply.is_cut() => cut_failure(answer),
+            Outcome::Done | Outcome::Parked => return None,
+            Outcome::Stopped => stopped_failure(is_silent, self.reply.left_context.as_ref()),
+            Outcome::Failed(sentence) => run_failure(session, answer, sentence),
+        };
+        Some(failure.by_interrupt(self.is_interrupted))
     }
+
+    fn cost(&self, session: &Session) -> Option<AnswerCost> {
+        self.reply.usage.map(|usage| AnswerCost::new(usage, session))
+    }
+
+    /// Returns the answer for programs: the message, its text, and what it took.
+    fn to_object(&self, session: &Session, texts: &[String]) -> Object {
+        let message = self.reply.answer().map(UiMessage::to_json);
+        let mut object = match message {
+            Some(Json::Object(message)) => message,
+            _ => Object::new(),
+        };
+        object.set("text", texts.join("\n\n"));
+        object.set("model", self.reply.model.as_deref().map_or(Json::Null, Json::from));
+        object.set("usage", self.cost(session).map_or(Json::Null, |cost| cost.to_json()));
+        object
+    }
+}
+
+/// Makes the failure of an answer whose end is missing, from its notice.
+fn cut_failure(answer: &UiMessage) -> Failure {
+    let notice = notices(answer).last().unwrap_or("the answer was cut off");
+    let sentence = notice.trim_start_matches('(').trim_end_matches(')');
+    Failure::new("cut", sentence).with_hint("`ship send 'go on'` asks for the rest")
 }
 
 fn stopped_failure(before_a_word: bool, left: Option<&ContextId>) -> Failure {
@@ -125,7 +192,7 @@ fn run_failure(session: &Session, message: &UiMessage, sentence: &str) -> Failur
 async fn print_notices<T>(
     session: &Session,
     mut listener: Listener,
-    mut activity: RunActivity,
+    activity: &mut RunActivity,
     running: impl Future<Output = T>,
 ) -> T {
     let mut running = pin!(running);
@@ -134,7 +201,7 @@ async fn print_notices<T>(
             result = &mut running => return result,
             Some(event) = listener.next() => {
                 activity.follow(&event);
-                print_notice(session, &event, &mut activity);
+                print_notice(session, &event, activity);
             }
             () = activity.next_frame(true) => {}
         }

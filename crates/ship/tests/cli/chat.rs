@@ -41,7 +41,7 @@ fn a_message_is_asked_again_and_a_context_is_cleared() {
 fn the_offline_model_has_no_others() {
     let ship = TestShip::new();
     let ran = ship.piped(&["chat"], "/model\n/model gpt-5\n");
-    assert!(ran.text().contains("offline model, a stand-in without a key"), "{}", ran.out());
+    assert!(ran.out().contains("offline model, a stand-in without a key"), "{}", ran.out());
     assert!(ran.err().contains("the offline model answers here"), "{}", ran.err());
     let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
     assert_eq!(text(&error, "code"), "no_model");
@@ -56,7 +56,8 @@ fn a_message_that_is_too_long_is_refused_and_everything_else_goes_on() {
     assert!(text(&error, "message").contains("limits.messageBytes"), "{error}");
 
     let ran = ship.piped(&["chat"], format!("before\n{long}\nafter\n"));
-    assert!(ran.text().ends_with(&format!("{}\n", echo("after"))));
+    assert!(ran.out().ends_with(&format!("{}\n", echo("after"))));
+    assert_eq!(ran.code(), 1, "a program learns that something was refused");
     assert!(ran.err().starts_with("ship: ") && ran.err().contains("limits.messageBytes"));
     let expected = [
         ("user", "before"),

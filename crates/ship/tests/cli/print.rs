@@ -1,5 +1,7 @@
 //! What each command prints, for people and for programs.
 
+use ship_message::json::Json;
+
 use crate::harness::{TestShip, array, echo, keys, message_text, number, text};
 
 #[test]
@@ -218,7 +220,11 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
 fn send_json_prints_the_final_message_and_a_dash_reads_the_text_from_a_pipe() {
     let ship = TestShip::new();
     let message = ship.piped(&["send", "--json", "-"], "from a pipe\n").json();
-    assert_eq!(keys(&message), ["id", "role", "parts", "metadata"]);
+    let fields = ["id", "role", "parts", "metadata", "text", "model", "usage"];
+    assert_eq!(keys(&message), fields);
+    assert_eq!(text(&message, "text"), echo("from a pipe"));
+    assert_eq!(text(&message, "model"), "offline");
+    assert!(message.get("usage").is_some_and(Json::is_null), "it reports none: {message}");
     assert_eq!(text(&message, "role"), "assistant");
     assert_eq!(message_text(&message), echo("from a pipe"));
     assert_eq!(ship.said()[0].1, "from a pipe\n", "what was piped is kept byte for byte");

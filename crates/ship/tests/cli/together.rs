@@ -44,7 +44,7 @@ fn ctrl_c_leaves_a_message_that_another_process_answers_and_loses_nothing() {
 
     let send = ship.start(&["send", "--json", "beside"]);
     until_queued(&ship);
-    assert_eq!(text(&send.interrupt().error(), "code"), "no_answer");
+    assert_eq!(text(&send.interrupt().error_with(130), "code"), "no_answer");
 
     chat.until(&echo("beside"));
     chat.finish();

@@ -55,7 +55,7 @@ fn a_message_that_is_not_on_disk_is_not_said_to_be_kept() {
     interrupt(&send);
     let output = send.wait_with_output().unwrap();
     drop(lock);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("\"code\":\"not_kept\"") && !out.contains("is kept"), "{out}");
     assert!(!ship.contents(".ship").contains("NEVERSTORED"));
@@ -189,11 +189,14 @@ fn the_limit_is_on_the_text_and_no_more_is_read_than_it_allows() {
 #[test]
 fn a_chat_for_programs_prints_each_answer_as_a_line() {
     let ship = TestShip::with_settings(ONE_STEP);
-    let out = ship.piped(&["chat", "--json"], format!("one\n{SEND}\ntwo\n")).text();
+    let ran = ship.piped(&["chat", "--json"], format!("one\n{SEND}\ntwo\n"));
+    assert_eq!(ran.code(), 1, "one of them failed");
+    let out = ran.out();
     let lines: Vec<Json> = out.lines().map(|line| Json::parse(line).unwrap()).collect();
     assert_eq!(lines.len(), 3, "{out}");
-    assert_eq!(keys(&lines[0]), ["id", "role", "parts", "metadata"]);
-    assert_eq!(keys(&lines[1]), ["error"]);
+    let fields = ["id", "role", "parts", "metadata", "text", "model", "usage", "error"];
+    assert_eq!(keys(&lines[0]), fields[..7]);
+    assert_eq!(keys(&lines[1]), fields, "what was said until then, and the error");
     assert_eq!(crate::harness::message_text(&lines[2]), echo("two"));
 }
 

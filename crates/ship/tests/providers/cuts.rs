@@ -87,7 +87,7 @@ fn in_a_chat_what_was_said_the_notice_and_the_sentence_are_lines_of_their_own() 
     both(|format| {
         let world = World::with(format, r#""retries": 1"#);
         world.server.then(faults::reset_mid_text()).then(faults::reset_mid_text());
-        let out = world.ship.piped(&["chat"], "Tell me.\n").text();
+        let out = world.ship.piped(&["chat"], "Tell me.\n").out();
         let lines: Vec<&str> = out.lines().filter(|line| !line.is_empty()).collect();
         let said = "Here is the first half of an answer,";
         assert_eq!(lines.len(), 4, "{out}");

@@ -7,6 +7,7 @@
 mod calls;
 mod compactions;
 mod contexts;
+mod costs;
 mod counted;
 mod crashes;
 mod cuts;

@@ -16,6 +16,11 @@ fn world(format: Format) -> World {
     World::with(format, r#""retries": 2, "window": 100000"#)
 }
 
+/// An answer without a line about its cost.
+fn said(text: &str) -> Speech {
+    Speech::text(text).without_usage()
+}
+
 /// Whether a line of the screen is the line of the activity.
 fn is_activity(line: &str) -> bool {
     line.chars().next().is_some_and(|first| SPINNER.contains(first))
@@ -31,7 +36,7 @@ fn after_prompt(terminal: &Terminal) -> Vec<String> {
 #[test]
 fn the_wait_for_the_first_word_is_shown_with_its_time_and_leaves_no_trace() {
     let (world, gate) = (world(Format::OpenAi), Gate::shut());
-    world.server.then(gate.hold(Speech::text("Here I am.")));
+    world.server.then(gate.hold(said("Here I am.")));
     let mut terminal = world.ship.terminal(60, &["chat"]);
     terminal.until("> ");
     terminal.types("Tell me.\r");
@@ -46,9 +51,9 @@ fn the_wait_for_the_first_word_is_shown_with_its_time_and_leaves_no_trace() {
 
 #[test]
 fn thoughts_are_not_shown_but_that_the_model_thinks() {
-    let (world, gate) = (world(Format::Anthropic), Gate::shut());
+    let (world, gate) = (world(Format::OpenAi), Gate::shut());
     let pieces = [Piece::Reasoning("Who asks?".to_owned()), Piece::Text("I am.".to_owned())];
-    world.server.then(gate.hold_before(Kind::Text, Speech::new(pieces)));
+    world.server.then(gate.hold_before(Kind::Text, Speech::new(pieces).without_usage()));
     let mut terminal = world.ship.terminal(20, &["send", "Tell me."]);
     terminal.until(" thinking");
     let lines = terminal.screen();
@@ -61,7 +66,7 @@ fn thoughts_are_not_shown_but_that_the_model_thinks() {
 #[test]
 fn in_a_narrow_terminal_the_line_is_cut_and_stays_one_line() {
     let (world, gate) = (world(Format::OpenAi), Gate::shut());
-    world.server.then(gate.hold(Speech::text("Here I am.")));
+    world.server.then(gate.hold(said("Here I am.")));
     let mut terminal = world.ship.terminal(20, &["send", "Tell me."]);
     terminal.until(" waiting fo… · 1 s\u{1b}[0m");
     assert_eq!(terminal.screen().len(), 1, "{:?}", terminal.screen());
@@ -75,7 +80,7 @@ fn a_wait_for_the_next_try_takes_the_place_of_the_line_and_goes_with_it() {
     let world = world(Format::OpenAi);
     for command in [&["send", "Are you there?"][..], &["chat"]] {
         world.server.then(faults::rate_limited_millis(1100));
-        world.server.then(Answer::text("Here I am."));
+        world.server.then(said("Here I am."));
         let mut terminal = world.ship.terminal(60, command);
         if command == ["chat"] {
             terminal.until("> ");
@@ -97,7 +102,7 @@ fn a_wait_for_the_next_try_takes_the_place_of_the_line_and_goes_with_it() {
 #[test]
 fn the_line_is_on_the_terminal_and_not_in_a_file_beside_it() {
     let (world, gate) = (world(Format::OpenAi), Gate::shut());
-    world.server.then(gate.hold(Speech::text("Here I am.")));
+    world.server.then(gate.hold(said("Here I am.")));
     let path = world.ship.root().join("answer.txt");
     let file = Stdio::from(std::fs::File::create(&path).expect("a file can be made"));
     let command = world.ship.command(&["send", "Tell me."]);
@@ -115,7 +120,7 @@ fn a_terminal_without_colours_has_the_line_and_one_that_cannot_erase_has_none() 
         let world = world(Format::OpenAi);
         let world = world.env(name, value);
         world.server.then(faults::rate_limited_millis(1100));
-        world.server.then(Answer::text("Here I am."));
+        world.server.then(said("Here I am."));
         let mut terminal = world.ship.terminal(60, &["send", "Tell me."]);
         let shown = terminal.all();
         assert!(!shown.contains("\u{1b}[2m"), "no colours: {shown:?}");
@@ -131,7 +136,7 @@ fn a_terminal_without_colours_has_the_line_and_one_that_cannot_erase_has_none() 
 #[test]
 fn ctrl_c_takes_the_line_away_and_the_chat_goes_on() {
     let (world, gate) = (world(Format::OpenAi), Gate::shut());
-    world.server.then(gate.hold(Speech::text("Too late.")));
+    world.server.then(gate.hold(said("Too late.")));
     let mut terminal = world.ship.terminal(60, &["chat"]);
     terminal.until("> ");
     terminal.types("Tell me.\r");

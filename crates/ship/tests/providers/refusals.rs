@@ -77,7 +77,7 @@ fn in_a_chat_the_sentence_is_shown_once_and_the_chat_goes_on() {
         let world = World::new(format);
         world.server.then(planted(faults::model_not_found()));
         world.server.then(Answer::text("Here I am."));
-        let out = world.ship.piped(&["chat"], "Are you there?\nAnd now?\n").text();
+        let out = world.ship.piped(&["chat"], "Are you there?\nAnd now?\n").out();
         assert_eq!(out.matches("I could not answer").count(), 1, "{out}");
         assert_says(&out, &["Correct `llm.model`", "What you wrote is kept.", "Here I am."]);
         assert_clean("the screen", &out);

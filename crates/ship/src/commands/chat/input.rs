@@ -37,14 +37,18 @@ pub(super) enum LineSource {
         history: PathBuf,
         printer: PromptPrinter,
     },
-    /// Lines of at most `limit` bytes; `read` bytes were read so far.
-    Pipe { limit: u64, read: u64 },
+    /// Lines of at most `limit` bytes; `read` bytes were read so far. After Ctrl-C there are no more.
+    Pipe { limit: u64, read: u64, is_interrupted: bool },
 }
 
 impl LineSource {
     pub(super) fn open(session: &Session, completions: Completions) -> Result<Self, Failure> {
         if !io::stdin().is_terminal() {
-            return Ok(Self::Pipe { limit: session.message_bytes_max(), read: 0 });
+            return Ok(Self::Pipe {
+                limit: session.message_bytes_max(),
+                read: 0,
+                is_interrupted: false,
+            });
         }
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor: Editor<Completions, FileHistory> =
@@ -63,6 +67,11 @@ impl LineSource {
 
     pub(super) fn is_interactive(&self) -> bool {
         matches!(self, Self::Terminal { .. })
+    }
+
+    /// Whether Ctrl-C has ended the lines of a pipe.
+    pub(super) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Pipe { is_interrupted: true, .. })
     }
 
     /// Returns the place where notes are shown while the person types.
@@ -90,7 +99,8 @@ impl LineSource {
         remember: Remember,
     ) -> Result<LineInput, Failure> {
         match self {
-            Self::Pipe { limit, read } => {
+            Self::Pipe { is_interrupted: true, .. } => Ok(LineInput::End),
+            Self::Pipe { limit, read, is_interrupted } => {
                 let limit = *limit;
                 let reading = tokio::task::spawn_blocking(move || {
                     read_piped_line(&mut io::stdin().lock(), limit)
@@ -98,7 +108,10 @@ impl LineSource {
                 });
                 let line = tokio::select! {
                     line = reading => line.map_err(|error| Failure::from_other("input", &error))??,
-                    _ = tokio::signal::ctrl_c() => return Ok(LineInput::End),
+                    _ = tokio::signal::ctrl_c() => {
+                        *is_interrupted = true;
+                        return Ok(LineInput::End);
+                    }
                 };
                 let before = std::mem::replace(read, *read + line.bytes);
                 line.typed.map_err(|NotUtf8 { offset }| {

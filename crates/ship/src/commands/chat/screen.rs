@@ -2,9 +2,10 @@
 
 use std::io::IsTerminal;
 use std::pin::pin;
+use std::time::Duration;
 
-use ship_agent::{Listener, RunEvent};
-use ship_message::Chunk;
+use ship_agent::{Listener, Outcome, RunEvent};
+use ship_message::{Chunk, FinishReason};
 
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
@@ -26,6 +27,18 @@ pub(super) struct Screen<'a> {
     /// Whether the cursor is not at the start of a line.
     mid_line: bool,
     activity: RunActivity,
+    /// The run that has ended, and its outcome.
+    ended: Option<(String, Outcome)>,
+    /// Whether the answer reached the limit of its length.
+    is_cut: bool,
+}
+
+/// A run whose cost is to be told.
+pub(super) struct RunCost {
+    pub(super) run_id: String,
+    pub(super) time: Duration,
+    /// Whether a summary was made on the way.
+    pub(super) has_summary: bool,
 }
 
 impl<'a> Screen<'a> {
@@ -34,7 +47,16 @@ impl<'a> Screen<'a> {
         // A line between the answers on the way to another program would only be in its way.
         let activity = if std::io::stdout().is_terminal() { activity } else { activity.hidden() };
         let (style, markdown) = (Style::of_stdout(), Markdown::of_stdout());
-        Self { session, listener, style, markdown, mid_line: false, activity }
+        Self {
+            session,
+            listener,
+            style,
+            markdown,
+            mid_line: false,
+            activity,
+            ended: None,
+            is_cut: false,
+        }
     }
 
     /// Shows events until `running` ends, and returns its result.
@@ -67,6 +89,18 @@ impl<'a> Screen<'a> {
         self.mid_line |= interrupt.was_pressed() && !was_erased && std::io::stdout().is_terminal();
         self.end_text()?;
         Ok(result)
+    }
+
+    /// Returns the run that has ended with an answer.
+    pub(super) fn cost(&self) -> Option<RunCost> {
+        let (run_id, _) = self.ended.clone().filter(|(_, outcome)| *outcome != Outcome::Parked)?;
+        let (time, has_summary) = (self.activity.elapsed(), self.activity.has_summary());
+        Some(RunCost { run_id, time, has_summary })
+    }
+
+    /// Whether the run has failed, or its answer lacks its end.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.is_cut || matches!(self.ended, Some((_, Outcome::Failed(_))))
     }
 
     /// Ends the output of a run that the person does not wait for.
@@ -107,7 +141,15 @@ impl<'a> Screen<'a> {
                 print_waiting(self.session, waiting);
                 Ok(())
             }
-            RunEvent::Chunk(_) | RunEvent::Ended { .. } | RunEvent::Reply(_) => Ok(()),
+            RunEvent::Ended { run_id, outcome, .. } => {
+                self.ended = Some((run_id.clone(), outcome.clone()));
+                Ok(())
+            }
+            RunEvent::Chunk(Chunk::Finish { finish_reason, .. }) => {
+                self.is_cut = *finish_reason == Some(FinishReason::Length);
+                Ok(())
+            }
+            RunEvent::Chunk(_) | RunEvent::Reply(_) => Ok(()),
         }
     }
 
