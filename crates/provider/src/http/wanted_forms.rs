@@ -3,7 +3,7 @@
 use super::answer_fault::ProviderErrorText;
 use crate::HostForm;
 
-/// The words of hosts and models that take no tools.
+/// The words of hosts and models that take no tools, without quotation marks.
 const TAKES_NO_TOOLS: &[&str] = &[
     "does not support tool",
     "do not support tool",
@@ -50,7 +50,7 @@ impl ProviderErrorText {
             &[HostForm::MaxCompletionTokens]
         } else if self.param == "stream_options" || says(&["stream_options"]) {
             &[HostForm::NoStreamOptions]
-        } else if says(TAKES_NO_TOOLS) || self.refuses_field("tools") {
+        } else if self.plain_message_has(TAKES_NO_TOOLS) || self.refuses_field("tools") {
             &[HostForm::NoTools]
         } else if self.refuses_field("tool_choice") {
             // Only a request without tools has no `tool_choice` either.
@@ -74,6 +74,12 @@ impl ProviderErrorText {
         self.message.to_ascii_lowercase().contains(words)
     }
 
+    /// Whether the message has one of some words beside its quotation marks.
+    fn plain_message_has(&self, words: &[&str]) -> bool {
+        let plain = self.message.to_ascii_lowercase().replace(['\'', '"', '`'], "");
+        words.iter().any(|words| plain.contains(words))
+    }
+
     fn is_about_max_tokens(&self) -> bool {
         let is_unsupported = self.marks.iter().any(|mark| mark == "unsupported_parameter");
         self.refuses_field("max_tokens") || is_unsupported && self.message_has("'max_tokens'")
@@ -91,8 +97,7 @@ impl ProviderErrorText {
         let message = self.message.to_ascii_lowercase();
         let is_in_list = message.contains(".role: input should be") && !message.contains("'tool'");
         let is_param = self.param.ends_with("role") && message.contains("invalid value: 'tool'");
-        let plain = message.replace(['\'', '"', '`'], "");
-        is_in_list || is_param || KNOWS_NO_TOOL_ROLE.iter().any(|words| plain.contains(words))
+        is_in_list || is_param || self.plain_message_has(KNOWS_NO_TOOL_ROLE)
     }
 
     /// Whether the host does not take a field of the body, as OpenAI, Pydantic or LiteLLM says it.
@@ -154,6 +159,8 @@ mod tests {
         assert_eq!(forms_for_words(tools), ["noTools"]);
         let litellm = "litellm.UnsupportedParamsError: openai does not support parameters: ['temperature', 'tools'], for model=o1-mini.";
         assert_eq!(forms_for_words(litellm), ["noTools"]);
+        let groq = "`tool calling` is not supported with this model";
+        assert_eq!(forms_for_words(groq), ["noTools"]);
         assert!(forms_for_words("Unsupported parameter: 'temperature'").is_empty());
     }
 
