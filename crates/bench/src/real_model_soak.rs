@@ -1,6 +1,6 @@
 //! A long chat with a real small model, which imitates what it sees more readily than a large one.
 //!
-//! Answers are cut, calls fail, and an archived context is recalled: the model must not take our sentences for its own
+//! Answers are cut and stopped, calls fail, and an archived context is recalled: the model must not take our sentences for its own
 //! words. Its summaries must name nothing that their source does not have.
 
 use std::io;
@@ -28,7 +28,7 @@ pub struct Counts {
 const TURNS_PER_COMPACTION: u64 = 15;
 
 /// Sentences for people, and the frames of references. In an answer they are imitations.
-const FOREIGN_WORDS: [&str; 7] = [
+const FOREIGN_WORDS: [&str; 12] = [
     "answer was cut off",
     "could not answer",
     "What you wrote is kept",
@@ -36,7 +36,16 @@ const FOREIGN_WORDS: [&str; 7] = [
     "llm.",
     "历史归档",
     "for reference only",
+    "I had to stop here",
+    "I stopped after",
+    "[The results are noted.]",
+    "(Go on.)",
+    "Request ID:",
 ];
+
+/// The part of the input of turns, in percent, that the host must have cached. Each turn adds to the one before; only
+/// compactions and switches begin anew.
+const CACHED_PERCENT_MIN: u64 = 50;
 
 /// Leads a chat with a turn for each second. `None` where the model or its host cannot be had.
 ///
@@ -59,7 +68,10 @@ fn lead(setup: &RealSetup, seed: u64, turns: u64) -> io::Result<Counts> {
             3 => drop(chat.run(&["context", "new"])?),
             6 => drop(chat.run(&["context", "recall", "-", "--mode", "full"])?),
             8 => chat.say_in_vain("Is there anybody?")?,
-            10 => chat.call("chat_context_recall", r#"{"contextId":"last"}"#, "There it is.")?,
+            10 => {
+                chat.call_and_say("chat_context_recall", r#"{"contextId":"last"}"#, "There it is.")?
+            }
+            12 => chat.say_and_stop("Which skills are there?")?,
             _ => {}
         }
         let max_tokens = if matches!(nth, 4 | 5 | 7) { 12 } else { 60 };
@@ -76,10 +88,16 @@ fn lead(setup: &RealSetup, seed: u64, turns: u64) -> io::Result<Counts> {
     // Every request but one for a summary belongs to a message.
     let (summaries, others): (Vec<Json>, Vec<Json>) =
         requests.into_iter().partition(|request| request.get("requestId") == Some(&Json::from("")));
+    let cached_percent_of_turns = cached_percent(&others);
+    if cached_percent_of_turns < CACHED_PERCENT_MIN {
+        return Err(io::Error::other(format!(
+            "only {cached_percent_of_turns} % of the input of turns was cached"
+        )));
+    }
     Ok(Counts {
         answers: answers.len(),
         compactions: turns / TURNS_PER_COMPACTION,
-        cached_percent: cached_percent(&others),
+        cached_percent: cached_percent_of_turns,
         cached_percent_of_summaries: cached_percent(&summaries),
     })
 }

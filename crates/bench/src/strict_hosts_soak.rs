@@ -15,8 +15,9 @@ pub struct Counts {
     pub refused: usize,
 }
 
-/// The refused requests that are allowed at each address: it takes one to learn the form that a host wants.
-const REFUSALS_MAX: usize = 1;
+/// The refused requests that are allowed: it takes one to learn the form that a host wants, and each host has a second
+/// address, at which a script calls the tools.
+const REFUSALS_MAX: usize = 2;
 
 /// A step of the chat.
 enum Step {
@@ -24,19 +25,21 @@ enum Step {
     Say(&'static str),
     /// The person says this, and nobody answers.
     SayInVain(&'static str),
-    /// The model calls this tool with this input, and ends with these words or none.
-    Call(&'static str, &'static str, &'static str),
+    /// The model calls this tool with this input, and the host answers to the result.
+    Call(&'static str, &'static str),
+    /// The model calls this tool with this input, and says nothing more.
+    CallOnly(&'static str, &'static str),
     /// The person runs this command.
     Run(&'static [&'static str]),
 }
 
-use Step::{Call, Run, Say, SayInVain};
+use Step::{Call, CallOnly, Run, Say, SayInVain};
 
 const STEPS: [Step; 33] = [
     Say("The port of the database is 5432."),
-    Call("skills_list", "{}", "There are none."),
+    Call("skills_list", "{}"),
     Say("What did the tool say?"),
-    Call("chat_send", r#"{"text":"One moment."}"#, ""),
+    CallOnly("chat_send", r#"{"text":"One moment."}"#),
     Say("And then?"),
     SayInVain("Is there anybody?"),
     Say("And now?"),
@@ -45,12 +48,12 @@ const STEPS: [Step; 33] = [
     Say("What shall we eat?"),
     Run(&["context", "recall", "-", "--mode", "full"]),
     Say("Which port was it?"),
-    Call("chat_context_recall", r#"{"contextId":"last","mode":"full"}"#, ""),
+    Call("chat_context_recall", r#"{"contextId":"last","mode":"full"}"#),
     Say("Which port?"),
-    Call("chat_load_history", r#"{"limit":5}"#, "That is all."),
+    Call("chat_load_history", r#"{"limit":5}"#),
     Run(&["context", "recall", "-"]),
-    Call("skills_list", "{}", ""),
-    Call("chat_context_new", r#"{"title":"Third"}"#, "This is a new one."),
+    CallOnly("skills_list", "{}"),
+    Call("chat_context_new", r#"{"title":"Third"}"#),
     Say("Is this the third?"),
     Run(&["undo"]),
     Say("Is this the second?"),
@@ -59,7 +62,7 @@ const STEPS: [Step; 33] = [
     Run(&["context", "load", "database"]),
     Say("Is this the first?"),
     Run(&["fork"]),
-    Call("chat_context_load", r#"{"query":"Dinner"}"#, ""),
+    CallOnly("chat_context_load", r#"{"query":"Dinner"}"#),
     Say("Is this the second again?"),
     Run(&["context", "load", "-"]),
     Run(&["rewind", "early"]),
@@ -95,7 +98,8 @@ fn lead(setup: &RealSetup, name: &str, host: &Host, counts: &mut Counts) -> io::
         match step {
             Say(text) => chat.say(&host.url, 12, 0.0, text)?,
             SayInVain(text) => chat.say_in_vain(text)?,
-            Call(tool, input, last_words) => chat.call(tool, input, last_words)?,
+            Call(tool, input) => chat.call(&host.url, tool, input)?,
+            CallOnly(tool, input) => chat.call_and_say(tool, input, "")?,
             Run(arguments) => drop(chat.run(arguments)?),
         }
     }
