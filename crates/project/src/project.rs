@@ -17,17 +17,16 @@ use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 /// use ship_project::{Project, ProviderName, SettingSource};
 ///
 /// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("ship.json"), "{ \"start\": { \"port\": 8080 } } // mine")?;
+/// std::fs::write(folder.path().join("ship.json"), "{ \"lock\": { \"waitMs\": 50 } } // mine")?;
 /// let environment = [("OPENAI_API_KEY".to_owned(), "sk-0123456789".to_owned())];
 ///
 /// let project = Project::load(folder.path(), environment)?;
 ///
-/// let start = &project.settings().start;
-/// assert_eq!((start.host.as_str(), start.port), ("127.0.0.1", 8080));
+/// assert_eq!(project.settings().lock.wait_ms, 50);
 /// assert_eq!(project.provider().provider, ProviderName::OpenAi);
 /// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
-/// let port = project.effective_settings().into_iter().find(|row| row.key == "start.port").unwrap();
-/// assert_eq!(port.source, SettingSource::ShipJson { line: 1 });
+/// let wait = project.effective_settings().into_iter().find(|row| row.key == "lock.waitMs").unwrap();
+/// assert_eq!(wait.source, SettingSource::ShipJson { line: 1 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

@@ -3,6 +3,9 @@
 //! A row has everything about a key: its purpose, name, type, default and bounds. The typed structs, the
 //! defaults, the reader, `ship config`, the commented file of `ship init` and "did you mean" are made from the
 //! rows, so they cannot disagree.
+//!
+//! A row without `pub` is read and checked, but has no effect in this version: no other module can read its field. To
+//! set it is a warning, and `ship init` does not write it.
 
 mod address;
 mod choices;
@@ -75,91 +78,91 @@ settings! {
     /// The model, and how it is reached.
     LlmSettings at (llm) {
         /// The provider that answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
-        "llm.provider" provider: Option<ProviderName> = None;
+        "llm.provider" pub provider: Option<ProviderName> = None;
         /// The model, as its provider names it.
-        "llm.model" model: Option<String> = None;
+        "llm.model" pub model: Option<String> = None;
         /// Where the provider is, when it is not where it always is; a local server, for instance.
-        "llm.baseUrl" base_url: Option<Address> = None;
+        "llm.baseUrl" pub base_url: Option<Address> = None;
         /// The provider's key. Better kept in .env and written here as "${NAME}".
-        "llm.apiKey" api_key: Option<Secret> = None;
+        "llm.apiKey" pub api_key: Option<Secret> = None;
         /// How many tokens the model can see at once. Unset: known by the model's name.
-        "llm.window" window: Option<u64> = None, 1..=1_000_000_000;
+        "llm.window" pub window: Option<u64> = None, 1..=1_000_000_000;
         /// At most this many tokens in one answer.
-        "llm.maxTokens" max_tokens: u64 = 8192, 1..=1_000_000_000;
+        "llm.maxTokens" pub max_tokens: u64 = 8192, 1..=1_000_000_000;
         /// How freely the model chooses its words. Unset: as the provider likes.
-        "llm.temperature" temperature: Option<f64> = None, 0..=2;
+        "llm.temperature" pub temperature: Option<f64> = None, 0..=2;
         /// Whether the model is offered tools. Unset: unless its host refuses them. Without tools, earlier calls are told as text.
-        "llm.tools" tools: Option<bool> = None;
+        "llm.tools" pub tools: Option<bool> = None;
         /// Milliseconds to reach the provider.
-        "llm.connectMs" connect_ms: u64 = 10_000, 1..=WEEK_MS;
+        "llm.connectMs" pub connect_ms: u64 = 10_000, 1..=WEEK_MS;
         /// Milliseconds until an answer begins.
-        "llm.firstByteMs" first_byte_ms: u64 = 60_000, 1..=WEEK_MS;
+        "llm.firstByteMs" pub first_byte_ms: u64 = 60_000, 1..=WEEK_MS;
         /// Milliseconds of silence inside an answer.
-        "llm.idleMs" idle_ms: u64 = 60_000, 1..=WEEK_MS;
+        "llm.idleMs" pub idle_ms: u64 = 60_000, 1..=WEEK_MS;
         /// How often a failed call is tried again, within three minutes.
-        "llm.retries" retries: u64 = 4, 0..=100;
+        "llm.retries" pub retries: u64 = 4, 0..=100;
         /// Whether logs may hold the text of messages. SMA_LOG_LLM_MESSAGES=0 turns it off as well.
-        "llm.logMessages" log_messages: bool = true;
+        "llm.logMessages" pub log_messages: bool = true;
         /// Where request id and time stand: "message", beside the person's text; "system", in the first system block,
         /// which costs the prompt cache at every turn; or "off".
-        "llm.requestFacts" request_facts: RequestFacts = RequestFacts::Message;
+        "llm.requestFacts" pub request_facts: RequestFacts = RequestFacts::Message;
     }
 
     /// What a million tokens cost, in your currency. With both prices, the cost of an answer is shown behind it.
     PriceSettings at (price) {
         /// A million tokens of a request.
-        "llm.price.input" input: Option<f64> = None, 0..=1_000_000;
+        "llm.price.input" pub input: Option<f64> = None, 0..=1_000_000;
         /// A million of them that the provider read from its cache. Unset: as much as the others.
-        "llm.price.cachedInput" cached_input: Option<f64> = None, 0..=1_000_000;
+        "llm.price.cachedInput" pub cached_input: Option<f64> = None, 0..=1_000_000;
         /// A million tokens of an answer.
-        "llm.price.output" output: Option<f64> = None, 0..=1_000_000;
+        "llm.price.output" pub output: Option<f64> = None, 0..=1_000_000;
     }
 
     /// What the model is shown of a chat, and when the older part is summarised.
     HistorySettings at (context.history) {
         /// This many messages stay word for word when the older ones are summarised.
-        "context.history.keepLastMessages" keep_last_messages: u64 = 30, 0..=1_000_000;
+        "context.history.keepLastMessages" pub keep_last_messages: u64 = 30, 0..=1_000_000;
         /// The tokens of one request above which the history is summarised;
         /// "auto" is what the model's window allows.
-        "context.history.maxInputTokensApprox" max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
+        "context.history.maxInputTokensApprox" pub max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
         /// Whether the original messages are kept when they are summarised.
-        "context.history.archiveOnCompact" archive_on_compact: bool = true;
+        "context.history.archiveOnCompact" pub archive_on_compact: bool = true;
     }
 
     /// Named contexts inside one chat. None of these numbers cuts what is stored.
     ArchiveSettings at (context.contexts) {
         /// Whether a chat may have more than one context. `rewind` and earlier messages are there in any case.
-        "context.contexts.enabled" enabled: bool = true;
+        "context.contexts.enabled" pub enabled: bool = true;
         /// `context show` and recall `recent` give at most this many messages.
-        "context.contexts.activeMaxMessages" active_max_messages: u64 = 80, 1..=1_000_000;
+        "context.contexts.activeMaxMessages" pub active_max_messages: u64 = 80, 1..=1_000_000;
         /// `context show` and recall `recent` give at most this many characters.
-        "context.contexts.activeMaxChars" active_max_chars: u64 = 24_000, 1..=1_000_000_000;
+        "context.contexts.activeMaxChars" pub active_max_chars: u64 = 24_000, 1..=1_000_000_000;
         /// A snapshot and recall `full` hold at most this many turns.
-        "context.contexts.maxTurns" max_turns: u64 = 120, 1..=1_000_000;
+        "context.contexts.maxTurns" pub max_turns: u64 = 120, 1..=1_000_000;
         /// A snapshot and recall `full` hold at most this many characters.
-        "context.contexts.maxChars" max_chars: u64 = 48_000, 1..=1_000_000_000;
+        "context.contexts.maxChars" pub max_chars: u64 = 48_000, 1..=1_000_000_000;
         /// At most this many characters of a context are searched when one is looked for by text.
-        "context.contexts.searchTextMaxChars" search_text_max_chars: u64 = 12_000, 1..=1_000_000_000;
+        "context.contexts.searchTextMaxChars" pub search_text_max_chars: u64 = 12_000, 1..=1_000_000_000;
     }
 
     /// How messages wait for their turn.
     ChatQueueSettings at (context.chat_queue) {
-        /// This many chats run side by side. Has no effect yet: one process runs one chat at a time.
+        /// This many chats run side by side.
         "context.chatQueue.maxConcurrency" max_concurrency: u64 = 8, 1..=100_000;
-        /// What a message does that arrives while its chat runs. Has no effect yet: it waits for the next run.
+        /// What a message does that arrives while its chat runs.
         "context.chatQueue.mode" mode: QueueMode = QueueMode::Steer;
-        /// How long `collect` waits for more, in milliseconds. Has no effect yet.
+        /// How long `collect` waits for more, in milliseconds.
         "context.chatQueue.debounceMs" debounce_ms: u64 = 500, 0..=WEEK_MS;
-        /// This many messages may wait in one chat. Has no effect yet.
+        /// This many messages may wait in one chat.
         "context.chatQueue.maxQueued" max_queued: u64 = 1000, 1..=1_000_000_000;
     }
 
     /// What an agent may send.
     ChatEgressSettings at (context.chat_egress) {
         /// The model may call `chat_send` this often in one run.
-        "context.chatEgress.chatSendMaxCallsPerRun" chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
+        "context.chatEgress.chatSendMaxCallsPerRun" pub chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
         /// Whether the same text for the same message is sent only once.
-        "context.chatEgress.chatSendIdempotency" chat_send_idempotency: bool = true;
+        "context.chatEgress.chatSendIdempotency" pub chat_send_idempotency: bool = true;
         /// What to do with a message that may or may not have been delivered.
         "context.chatEgress.onUncertain" on_uncertain: OnUncertain = OnUncertain::Resend;
     }
@@ -181,41 +184,41 @@ settings! {
     /// One activation of the agent.
     RunSettings at (context.run) {
         /// At most this many model calls.
-        "context.run.maxSteps" max_steps: u64 = 50, 1..=1_000_000;
+        "context.run.maxSteps" pub max_steps: u64 = 50, 1..=1_000_000;
         /// A run ends after this many milliseconds.
-        "context.run.deadlineMs" deadline_ms: u64 = 1_800_000, 1..=WEEK_MS;
+        "context.run.deadlineMs" pub deadline_ms: u64 = 1_800_000, 1..=WEEK_MS;
         /// A tool call fails after this many milliseconds.
-        "context.run.toolDeadlineMs" tool_deadline_ms: u64 = 120_000, 1..=WEEK_MS;
+        "context.run.toolDeadlineMs" pub tool_deadline_ms: u64 = 120_000, 1..=WEEK_MS;
     }
 
     /// How large things may be.
     LimitSettings at (limits) {
         /// A message from outside, in bytes.
-        "limits.messageBytes" message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
+        "limits.messageBytes" pub message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
         /// What the model is shown of a tool's output, in characters; the rest is kept beside it.
-        "limits.toolOutputChars" tool_output_chars: u64 = 12_000, 1..=1_000_000_000;
+        "limits.toolOutputChars" pub tool_output_chars: u64 = 12_000, 1..=1_000_000_000;
     }
 
     /// Several processes on one project.
     LockSettings at (lock) {
         /// How long to wait for another process, in milliseconds.
-        "lock.waitMs" wait_ms: u64 = 10_000, 0..=WEEK_MS;
+        "lock.waitMs" pub wait_ms: u64 = 10_000, 0..=WEEK_MS;
     }
 
     /// Tools that the client runs, or that a person approves.
     ToolSettings at (tools) {
         /// Names of tools that the client runs.
-        "tools.client" client: Vec<String> = Vec::new();
+        "tools.client" pub client: Vec<String> = Vec::new();
         /// Names of tools that a person must approve each time.
-        "tools.approval" approval: Vec<String> = Vec::new();
+        "tools.approval" pub approval: Vec<String> = Vec::new();
     }
 
     /// Where skills are, besides `.claude/skills` and `.ship/skills`.
     SkillSettings at (skills) {
         /// Further folders of skills, from the project folder on.
-        "skills.paths" paths: Vec<String> = Vec::new();
+        "skills.paths" pub paths: Vec<String> = Vec::new();
         /// Whether they may be outside the project.
-        "skills.allowExternalPaths" allow_external_paths: bool = false;
+        "skills.allowExternalPaths" pub allow_external_paths: bool = false;
     }
 
     /// The connection to Telegram.
@@ -249,8 +252,8 @@ settings! {
     /// Where chats are kept, and how safely.
     StorageSettings at (storage) {
         /// A database, such as "postgres://…". Unset: files in the project folder.
-        "store" url: Option<Address> = None;
+        "store" pub url: Option<Address> = None;
         /// What an accepted message survives: a power cut, or only a killed process.
-        "durability" durability: Durability = Durability::Sync;
+        "durability" pub durability: Durability = Durability::Sync;
     }
 }

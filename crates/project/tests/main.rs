@@ -2,3 +2,4 @@
 
 mod logs;
 mod settings;
+mod settings_in_use;

@@ -5,6 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use ship_project::{
     LoadProjectError, Project, ProviderName, RequestFacts, SettingSource, Settings, TokenBudget,
+    Warning, WarningKind,
 };
 
 /// A project folder with these two files, loaded under these variables.
@@ -83,11 +84,12 @@ fn mistakes_in_user_wide_settings_name_their_file() {
     assert!(told.starts_with("user.json:1: `context.history.maxInputTokensApprox` must"), "{told}");
 
     let user =
-        r#"{ "start": { "port": 1 }, "skills": { "paths": ["x"] }, "store": "a://b", "x": 1 }"#;
+        r#"{ "start": { "port": 3000 }, "skills": { "paths": ["x"] }, "store": "a://b", "x": 1 }"#;
     let (folder, project) = load_below(user, "{}", "");
     let project = project.expect("these are warnings");
     let told: Vec<String> =
         project.warnings().iter().map(|warning| folder.plain(warning)).collect();
+    assert_eq!(told[0], "user.json:1: `start.port` has no effect in this version");
     let no_effect = "has no effect here; set it in the ship.json of a project";
     assert_eq!(told[1], format!("user.json:1: `skills.paths` {no_effect}"));
     assert_eq!(told[2], format!("user.json:1: `store` {no_effect}"));
@@ -197,7 +199,9 @@ fn every_key_can_be_set_to_its_default_and_to_null() {
         for value in [default, "null"] {
             let (open, close) = (key.replace('.', "\": {\""), "}".repeat(key.matches('.').count()));
             let project = load(&format!("{{\"{open}\": {value}{close}}}")).expect(key);
-            assert!(project.warnings().is_empty(), "{key}");
+            let no_effect =
+                |warning: &Warning| matches!(warning.kind, WarningKind::NoEffect { .. });
+            assert!(project.warnings().iter().all(no_effect), "{key}");
             assert_eq!(effective(&project, key).0, *default, "{key}");
         }
     }
@@ -244,7 +248,7 @@ fn variables_come_from_dotenv_and_the_environment_wins() {
     );
     let project = folder.load(&[("SIZE", "small")]).unwrap();
     assert_eq!(project.settings().llm.model.as_deref(), Some("llama-small"));
-    assert_eq!(project.settings().start.port, 8080);
+    assert_eq!(effective(&project, "start.port").0, "8080");
     assert_eq!(project.settings().tools.client, ["small-tool"]);
 }
 
@@ -560,4 +564,21 @@ fn a_setting_of_an_older_version_is_read_with_a_warning_that_names_its_successor
     let both = r#"{"llm":{"requestFacts":"off","requestIdInSystem":true}}"#;
     assert_eq!(read(both).0, RequestFacts::Off, "the new one counts");
     assert_eq!(read(r#"{"llm":{"requestIdInSystem":false}}"#).0, RequestFacts::Message);
+}
+
+#[test]
+fn a_setting_that_nothing_obeys_yet_is_a_warning() {
+    let text = "{ \"context\": { \"chatQueue\": { \"mode\": \"collect\", \"maxQueued\": null },\n\
+                \"chatEgress\": { \"onUncertain\": \"hold\" } } }";
+    let folder = Folder::with(text, "");
+    let project = folder.load(&[]).expect("it is right");
+    let told: Vec<String> =
+        project.warnings().iter().map(|warning| folder.plain(warning)).collect();
+    assert_eq!(
+        told,
+        [
+            "ship.json:1: `context.chatQueue.mode` has no effect in this version",
+            "ship.json:2: `context.chatEgress.onUncertain` has no effect in this version",
+        ]
+    );
 }

@@ -1,4 +1,4 @@
-//! Writes the `ship.json` of a new project: every key, commented out, with its default and its purpose.
+//! Writes the `ship.json` of a new project: every key with an effect, commented out, with its default and its purpose.
 
 use std::fmt::Write as _;
 
@@ -15,12 +15,13 @@ pub(super) fn ship_json() -> String {
     let mut out = format!("{HEAD}{{\n");
     let mut open: Vec<&str> = Vec::new();
     for group in GROUPS {
-        let Some(first) = group.keys.first() else { continue };
+        let keys: Vec<_> = group.keys.iter().filter(|key| key.has_effect).collect();
+        let Some(first) = keys.first() else { continue };
         let mut place: Vec<&str> = first.name.split('.').collect();
         place.pop();
         move_to(&place, &mut open, group.about.trim(), &mut out);
         let indent = "  ".repeat(open.len() + 1);
-        for key in group.keys {
+        for key in keys {
             let name = key.name.rsplit('.').next().unwrap_or(key.name);
             let default = (key.show)(&defaults);
             // Writing to a `String` cannot fail.
@@ -67,9 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_there_and_counts_once_its_slashes_are_gone() {
+    fn every_key_with_an_effect_is_there_and_counts_once_its_slashes_are_gone() {
         let text = ship_json();
-        let count = keys().count();
+        let count = keys().filter(|key| key.has_effect).count();
         assert_eq!(text.matches("// \"").count(), count);
 
         let project = loaded(&text.replace("// \"", "\""));

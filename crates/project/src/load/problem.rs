@@ -198,6 +198,11 @@ pub enum WarningKind {
         /// The full name of its successor.
         by: &'static str,
     },
+    /// Nothing in this version obeys the key.
+    NoEffect {
+        /// The full name of the key.
+        key: &'static str,
+    },
     /// The key belongs to one project, and the file counts for all.
     ProjectOnly {
         /// The full name of the key.
@@ -229,6 +234,9 @@ impl fmt::Display for Warning {
             }
             WarningKind::Replaced { key, by } => {
                 write!(f, ": `{key}` is now `{by}`; `true` is read as \"system\"")
+            }
+            WarningKind::NoEffect { key } => {
+                write!(f, ": `{key}` has no effect in this version")
             }
             WarningKind::ProjectOnly { key } => {
                 write!(f, ": `{key}` has no effect here; set it in the ship.json of a project")

@@ -206,7 +206,9 @@ impl<'a> SettingsReader<'a> {
                 );
             }
         };
-        if self.scope == SettingScope::User && is_project_only(key.name) {
+        if !key.has_effect {
+            self.warn(line, WarningKind::NoEffect { key: key.name });
+        } else if self.scope == SettingScope::User && is_project_only(key.name) {
             return self.warn(line, WarningKind::ProjectOnly { key: key.name });
         }
         match self.expand(json) {

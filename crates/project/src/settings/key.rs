@@ -16,6 +16,8 @@ pub(crate) struct SettingGroup {
 pub(crate) struct SettingKey {
     /// The full name, such as `llm.maxTokens`.
     pub(crate) name: &'static str,
+    /// Whether any part of the program obeys the setting.
+    pub(crate) has_effect: bool,
     /// The purpose, in a sentence or two.
     pub(crate) about: &'static str,
     /// A description of valid values, as a phrase after "must be".
@@ -55,15 +57,15 @@ pub(crate) fn is_project_only(name: &str) -> bool {
 
 /// Makes a struct with defaults for each group, and the catalogue of all groups.
 ///
-/// A group is `Type at (place.in.settings) { rows }`, a row is `"full.name" field: Type = default, bounds;`
-/// with its purpose as documentation.
+/// A group is `Type at (place.in.settings) { rows }`, a row is `"full.name" pub field: Type = default, bounds;`
+/// with its purpose as documentation. Without `pub`, the setting has no effect.
 macro_rules! settings {
     ($(
         $(#[doc = $group_about:literal])+
         $group:ident at $place:tt {
             $(
                 $(#[doc = $about:literal])+
-                $name:literal $field:ident: $type:ty = $default:expr $(, $bounds:expr)?;
+                $name:literal $vis:vis $field:ident: $type:ty = $default:expr $(, $bounds:expr)?;
             )+
         }
     )+) => {
@@ -74,7 +76,7 @@ macro_rules! settings {
                 $(
                     #[doc = concat!("`", $name, "`:")]
                     $(#[doc = $about])+
-                    pub $field: $type,
+                    $vis $field: $type,
                 )+
             }
 
@@ -92,6 +94,7 @@ macro_rules! settings {
                 keys: &[$(
                     $crate::settings::SettingKey {
                         name: $name,
+                        has_effect: !stringify!($vis).is_empty(),
                         about: concat!($($about),+),
                         expected: || {
                             <$type as $crate::settings::value::SettingValue>::expected(

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_project::{EffectiveSetting, Project, SettingScope, SettingSource, SettingsEditor};
+use ship_project::{
+    EffectiveSetting, Project, SettingScope, SettingSource, SettingsEditor, Warning, WarningKind,
+};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -38,6 +40,11 @@ pub(crate) fn run(arguments: &Arguments, change: &SettingChange<'_>) -> Result<E
     }
     let done = if value.is_some() { "is set" } else { "is removed" };
     output::print_line(&format!("`{key}` {done} in {}", file.display()))?;
+    let has_no_effect = |warning: &Warning| matches!(warning.kind, WarningKind::NoEffect { key } if key == change.key);
+    let warnings = project.as_ref().map(Project::warnings).unwrap_or_default();
+    for warning in warnings.iter().filter(|warning| value.is_some() && has_no_effect(warning)) {
+        output::print_warning(&warning.to_string());
+    }
     if let Some(row) = row.filter(|row| !is_in_force(change, row)) {
         output::print_warning(&format!("{} counts here: {}", row.value, row.source));
     }

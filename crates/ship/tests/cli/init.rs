@@ -28,3 +28,16 @@ fn init_makes_the_folder_it_is_given_and_tells_programs_what_it_did() {
     let error = ship.run(&["init", "--json", "file/below"]).error();
     assert_eq!(text(&error, "code"), "init");
 }
+
+#[test]
+fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["init"]).text();
+    let written = ship.contents("ship.json");
+    assert!(written.contains("\"maxTokens\"") && !written.contains("chatQueue"), "{written}");
+    let set = ship.run(&["config", "set", "context.chatQueue.mode", "collect"]);
+    assert!(set.text().starts_with("`context.chatQueue.mode` is set in "));
+    let warning = "`context.chatQueue.mode` has no effect in this version\n";
+    assert!(set.err().ends_with(warning), "{}", set.err());
+    assert!(ship.run(&["chats"]).err().ends_with(warning));
+}
