@@ -9,6 +9,8 @@ mod contexts_in_chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod examples;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
 mod init;
 mod limits;
