@@ -55,9 +55,13 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let session = Session::open(arguments)?;
     runtime.block_on(session.adopt_model());
+    let was_project = session.is_project();
     let result = runtime.block_on(run_command(&session, &arguments.command));
     session.print_budget_warnings();
     session.print_repairs();
+    if !was_project && matches!(arguments.command, Command::Send { .. }) {
+        session.print_new_project();
+    }
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.
     runtime.shutdown_background();

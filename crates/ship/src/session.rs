@@ -128,6 +128,19 @@ impl Session {
         Ok(agent)
     }
 
+    /// Whether the folder has settings or chats.
+    pub(crate) fn is_project(&self) -> bool {
+        ["ship.json", ".ship"].iter().any(|name| self.project.root().join(name).exists())
+    }
+
+    /// Says that a folder has become a project, if it has. A program that reads JSON is not told.
+    pub(crate) fn print_new_project(&self) {
+        let folder = self.project.root().join(".ship");
+        if !self.json && folder.is_dir() {
+            output::print_notice(&format!("made {}, which keeps the chats", folder.display()));
+        }
+    }
+
     /// Prints the warnings about the budget that came since the last call.
     pub(crate) fn print_budget_warnings(&self) {
         let warnings = self.agent.borrow().as_ref().map(Agent::take_budget_warnings);
