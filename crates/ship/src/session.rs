@@ -246,7 +246,7 @@ fn no_models() -> Failure {
 
 /// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat
 /// has just this name.
-fn find_chat(root: &Path, name: &str) -> Result<ChatKey, Failure> {
+pub(crate) fn find_chat(root: &Path, name: &str) -> Result<ChatKey, Failure> {
     let key: ChatKey = name.parse()?;
     let exists = |key: &ChatKey| root.join(chat_folder(key)).is_dir();
     if name.contains(':') || exists(&key) {

@@ -17,9 +17,11 @@ pub(crate) enum ConfigCommand {
     )]
     Set {
         /// The setting, such as llm.model
+        // Completions add to this argument, which would put it behind the other without an index.
+        #[arg(index = 1)]
         key: String,
         /// JSON, or plain text where the setting takes text
-        #[arg(allow_negative_numbers = true)]
+        #[arg(index = 2, allow_negative_numbers = true)]
         value: String,
         #[command(flatten)]
         file: SettingsFileChoice,

@@ -1,7 +1,12 @@
 //! `ship completions`: prints the script that completes commands in a shell.
 
+mod candidates;
+
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
+use clap::ValueHint;
+use clap_complete::engine::{ArgValueCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::arguments::{Shell, command_line};
@@ -13,7 +18,55 @@ const VARIABLE: &str = "_SHIP_COMPLETE";
 
 /// Answers the script and exits, if it has called the program.
 pub(crate) fn answer_script() {
-    CompleteEnv::with_factory(command_line).var(VARIABLE).complete();
+    let is_bash = std::env::var_os(VARIABLE).is_some_and(|shell| shell == "bash");
+    let command = move || with_candidates(command_line(), is_bash);
+    CompleteEnv::with_factory(command).var(VARIABLE).complete();
+}
+
+/// Adds the names that a project has to the arguments that take them.
+fn with_candidates(command: clap::Command, is_bash: bool) -> clap::Command {
+    let checkpoints = move |typed: &OsStr| candidates::checkpoints(typed, is_bash);
+    let folder = |argument: clap::Arg| argument.value_hint(ValueHint::DirPath);
+    let command = command
+        .mut_arg("project", folder)
+        .mut_arg("chat", |flag| flag.add(ArgValueCompleter::new(candidates::chats)))
+        .mut_subcommand("init", |command| command.mut_arg("folder", folder))
+        .mut_subcommand("man", |command| command.mut_arg("folder", folder));
+    let command = complete_below(
+        command,
+        "context",
+        &["load", "recall", "show"],
+        "which",
+        candidates::contexts,
+    );
+    let command =
+        complete_below(command, "config", &["get", "set", "unset"], "key", candidates::settings);
+    complete_in(complete_in(command, "fork", "at", checkpoints), "rewind", "to", checkpoints)
+}
+
+fn complete_below(
+    command: clap::Command,
+    group: &str,
+    names: &[&str],
+    argument: &'static str,
+    candidates: impl ValueCompleter + Clone + 'static,
+) -> clap::Command {
+    command.mut_subcommand(group, |command| {
+        names
+            .iter()
+            .fold(command, |command, name| complete_in(command, name, argument, candidates.clone()))
+    })
+}
+
+fn complete_in(
+    command: clap::Command,
+    name: &str,
+    argument: &'static str,
+    candidates: impl ValueCompleter + 'static,
+) -> clap::Command {
+    command.mut_subcommand(name, |command| {
+        command.mut_arg(argument, |argument| argument.add(ArgValueCompleter::new(candidates)))
+    })
 }
 
 pub(crate) fn run(shell: Shell) -> Result<ExitCode, Failure> {

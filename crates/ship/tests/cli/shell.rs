@@ -47,6 +47,33 @@ fn bash_completes_commands_and_the_flags_of_each() {
 }
 
 #[test]
+fn bash_completes_chats_contexts_checkpoints_settings_and_folders() {
+    let ship = TestShip::new();
+    let run = |arguments: &[&str]| ship.run(arguments).text();
+    run(&["send", "hello"]);
+    run(&["send", "hello", "--chat", "api:one"]);
+    run(&["context", "rename", "database plan"]);
+    run(&["context", "new"]);
+    run(&["send", "hello"]);
+    run(&["checkpoint", "before the rewrite"]);
+    let complete = |words: &[&str]| complete(&ship, words);
+    assert_eq!(complete(&["ship", "history", "--chat", ""]), ["api:one", "main"]);
+    assert_eq!(complete(&["ship", "--chat", "terminal:", "history", "--chat", "m"]), ["main"]);
+
+    let left = ship.run(&["context", "list", "--json"]).json();
+    let left = text(&array(&left, "items")[0], "contextId");
+    assert_eq!(complete(&["ship", "context", "load", "c_"]), [left.as_str()]);
+    assert_eq!(complete(&["ship", "context", "show", "data"]), [left.as_str()]);
+    assert_eq!(complete(&["ship", "--chat", "api:one", "context", "load", "c_"]), [""]);
+    assert_eq!(complete(&["ship", "rewind", "bef"]), ["'before the rewrite'"]);
+    assert_eq!(complete(&["ship", "fork", "--at", ""]), ["'before the rewrite'"]);
+    assert_eq!(complete(&["ship", "config", "set", "llm.re"]), ["llm.retries", "llm.requestFacts"]);
+    std::fs::create_dir(ship.root().join("elsewhere")).unwrap();
+    assert_eq!(complete(&["ship", "--project", "else"]), ["elsewhere/"]);
+    assert_eq!(complete(&["ship", "--project", "elsewhere", "--chat", "m"]), [""]);
+}
+
+#[test]
 fn each_shell_gets_a_script_that_calls_ship_and_help_says_where_it_goes() {
     let ship = TestShip::new();
     let help = ship.run(&["completions", "--help"]).text();

@@ -1,0 +1,102 @@
+//! Looks up the names that a person may complete: chats, contexts, checkpoints and settings.
+//!
+//! Nothing is printed here, not even a warning: it would stand in the middle of the line that is being typed. Where
+//! something cannot be read, there are no candidates.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap_complete::engine::CompletionCandidate;
+use ship_agent::{AgentBuilder, ContextList, open_store};
+use ship_project::{Project, find_root};
+use ship_store::{ChatKey, SystemClock};
+
+use crate::arguments::DEFAULT_CHAT;
+use crate::output::{escape_unprintable, quote_for_shell};
+use crate::process;
+use crate::session;
+
+/// Returns the chats that begin with the typed text. Those of the terminal need no channel, which is also shorter.
+pub(super) fn chats(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let keys = chat_keys().unwrap_or_default();
+    let short = |key: &ChatKey| {
+        let name = key.as_str().strip_prefix("terminal:")?.to_owned();
+        let is_taken = keys.iter().any(|other| other.as_str() == name);
+        (!is_taken && !typed.starts_with("terminal:")).then_some(name)
+    };
+    let names = keys.iter().map(|key| short(key).unwrap_or_else(|| key.as_str().to_owned()));
+    names.filter(|name| name.starts_with(&*typed)).map(CompletionCandidate::new).collect()
+}
+
+fn chat_keys() -> Option<Vec<ChatKey>> {
+    let store = open_store(&project()?, Arc::new(SystemClock)).ok()?;
+    let found = process::runtime().ok()?.block_on(store.chats()).ok()?;
+    Some(found.into_iter().filter_map(|found| found.key.ok()).collect())
+}
+
+/// Returns the ids of the contexts that the typed text begins, by id or title, with their titles.
+pub(super) fn contexts(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy().to_lowercase();
+    let Some(contexts) = context_list() else { return Vec::new() };
+    let items = contexts.index.items().iter();
+    let items = items.filter(|item| {
+        item.context.as_str().starts_with(&typed) || item.title.to_lowercase().starts_with(&typed)
+    });
+    items
+        .map(|item| {
+            let title = escape_unprintable(&item.title).replace('\n', " ");
+            CompletionCandidate::new(item.context.as_str()).help(Some(title.into()))
+        })
+        .collect()
+}
+
+/// Returns the checkpoints that begin with the typed text. Bash takes them as they are, so they are quoted for it.
+pub(super) fn checkpoints(typed: &OsStr, is_bash: bool) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let typed = typed.trim_start_matches(['\'', '"']);
+    let names = context_list().map(|contexts| contexts.checkpoints).unwrap_or_default();
+    let names = names.iter().filter(|name| name.starts_with(typed));
+    names
+        .map(|name| if is_bash { quote_for_shell(name) } else { name.clone() })
+        .map(CompletionCandidate::new)
+        .collect()
+}
+
+/// Returns the settings that begin with the typed text, with their purpose.
+pub(super) fn settings(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let rows = project().map(|project| project.effective_settings()).unwrap_or_default();
+    let rows = rows.iter().filter(|row| row.key.starts_with(&*typed.to_string_lossy()));
+    rows.map(|row| CompletionCandidate::new(row.key).help(Some(row.about.into()))).collect()
+}
+
+fn context_list() -> Option<ContextList> {
+    let project = project()?;
+    let name = chosen("--chat", "SHIP_CHAT").unwrap_or_else(|| DEFAULT_CHAT.to_owned());
+    let chat = session::find_chat(project.root(), &name).ok()?;
+    let agent = AgentBuilder::from_project(&project, Arc::new(SystemClock)).ok()?.build();
+    process::runtime().ok()?.block_on(agent.contexts(&chat)).ok()?
+}
+
+fn project() -> Option<Project> {
+    let here = std::env::current_dir().ok()?;
+    let root = match chosen("--project", "SHIP_PROJECT") {
+        Some(folder) => here.join(folder),
+        None => find_root(&here, std::env::home_dir().as_deref()),
+    };
+    let user_file: Option<PathBuf> = session::user_settings_file();
+    Project::load_with_user_settings(root, user_file.as_deref(), session::environment()).ok()
+}
+
+/// Returns the value of a flag in the line that is being typed, or else that of its variable.
+fn chosen(flag: &str, variable: &str) -> Option<String> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let at = words.iter().position(|word| word == flag);
+    let after = at.and_then(|at| words.get(at + 1).cloned());
+    let joined = words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
+    let value =
+        after.or_else(|| joined.map(str::to_owned)).or_else(|| std::env::var(variable).ok());
+    value.filter(|value| !value.is_empty())
+}
