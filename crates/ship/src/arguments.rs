@@ -21,16 +21,23 @@ const EXAMPLES: &str = "Examples:
   ship chat                      talk to the agent
   ship send 'what is in here?'   one message, one answer
   ship history --last 5          what was said
-  ship context new               leave this context and go on clean; ship undo takes it back
-  ship inspect                   what the model would be sent now
+  ship context new               begin a clean context
+  ship undo                      take that back
+  ship inspect                   what the model would see
 
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
 
 const COMPLETIONS_HELP: &str = "The script asks `ship` itself, so it knows your chats and contexts.
 
-  bash   in ~/.bashrc:                   source <(ship completions bash)
-  zsh    in ~/.zshrc, after compinit:    source <(ship completions zsh)
-  fish   in ~/.config/fish/config.fish:  ship completions fish | source";
+bash, in ~/.bashrc:
+  source <(ship completions bash)
+zsh, in ~/.zshrc after compinit:
+  source <(ship completions zsh)
+fish, in ~/.config/fish/config.fish:
+  ship completions fish | source";
+
+/// The heading of the flags that every command has, so that its own come first.
+const GLOBAL: &str = "Global options";
 
 /// The global flags that say nothing to a command.
 const MEANINGLESS: [(&str, &[&str]); 14] = [
@@ -54,18 +61,19 @@ const MEANINGLESS: [(&str, &[&str]); 14] = [
 #[derive(Parser)]
 #[command(name = "ship", version = env!("SHIP_VERSION"), after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The project's folder [default: this one, or the nearest above it that is a project]
+    /// The project's folder [default: this one, or the nearest project above it]
     #[arg(long, value_name = "DIR", global = true, env = "SHIP_PROJECT", hide_env_values = true)]
+    #[arg(help_heading = GLOBAL)]
     pub(crate) project: Option<PathBuf>,
-    /// The chat to work with; main means terminal:main, unless there is a chat main
+    /// The chat to work with; main means terminal:main
     #[arg(long, value_name = "KEY", global = true, env = "SHIP_CHAT", hide_env_values = true)]
-    #[arg(default_value = DEFAULT_CHAT)]
+    #[arg(default_value = DEFAULT_CHAT, help_heading = GLOBAL)]
     pub(crate) chat: String,
     /// The model for this command [default: the chat's, see /model in `ship chat`, else the settings']
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) model: Option<String>,
     /// Print JSON, for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     #[command(flatten)]
     early: EarlyFlags,
@@ -156,6 +164,7 @@ pub(crate) enum Command {
     /// Write Agent.md and ship.json into a folder; nothing is overwritten
     Init {
         /// The folder [default: --project, else this one]
+        #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
     },
     /// Talk to the agent; piped lines are answered one by one
@@ -290,6 +299,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  ship man | man -l -\n  ship man ~/.local/share/man/man1")]
     Man {
         /// The folder for the pages; it is made if it is missing
+        #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
     },
 }
