@@ -17,6 +17,16 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
+/// Puts a text behind a name of this width, in a column that begins two spaces after `columns`. A longer name has a line
+/// of its own.
+pub(crate) fn in_columns(name: &str, name_width: usize, columns: usize, text: &str) -> String {
+    let indent = " ".repeat(columns.saturating_sub(name_width));
+    if name_width <= columns {
+        return format!("{name}{indent}  {text}");
+    }
+    format!("{name}\n{}  {text}", " ".repeat(columns))
+}
+
 /// Returns the part of a text that fits `columns`, with an ellipsis if it was cut.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -97,6 +107,12 @@ mod tests {
         let text = "  \x1b[36m/help     \x1b[0m this list of all";
         assert_eq!(wrap(text, 4, 20), "  \x1b[36m/help     \x1b[0m this\n    list of all");
         assert_eq!(wrap(text, 4, 80), text);
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_does_not_move_the_column() {
+        assert_eq!(in_columns("one", 3, 5, "text"), "one    text");
+        assert_eq!(in_columns("eleven", 6, 5, "text"), "eleven\n       text");
     }
 
     #[test]

@@ -53,30 +53,43 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
 
 /// Writes each row as a line for a person.
 fn lines(session: &Session, rows: &[Object]) -> Vec<String> {
-    let (style, columns) = (Style::of_stdout(), table::columns());
-    let key = |row: &Object| output::escape_unprintable(row.str("chatKey").unwrap_or_default());
-    let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
-    let line = |row: &Object| {
-        if row.has("problem") {
-            let about = session.chat_flags.add_to_commands_in("cannot be read; see `ship verify`");
-            let about = style.red(&about);
-            return format!("{}  {about}", style.bold(&table::pad(&key(row), width)));
-        }
-        let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
-        let mut about = match number("messageCount") {
-            1 => "1 message".to_owned(),
-            count => format!("{count} messages"),
-        };
-        if number("queued") > 0 {
-            about.push_str(&format!(", {} waiting", number("queued")));
-        }
-        if let Some(updated) = row.get("updatedAt").and_then(Timestamp::from_json) {
-            about.push_str(&format!(", {}", output::format_time(updated)));
-        }
-        let key = style.bold(&table::pad(&key(row), width));
-        table::wrap(&format!("{key}  {}", style.dim(&about)), 4, columns)
+    let abouts: Vec<String> = describe(rows);
+    let about_width = abouts.iter().map(|about| table::width(about)).max().unwrap_or_default();
+    let keys: Vec<String> = rows
+        .iter()
+        .map(|row| output::escape_unprintable(row.str("chatKey").unwrap_or_default()))
+        .collect();
+    let widest = keys.iter().map(|key| table::width(key)).max().unwrap_or_default();
+    let columns = table::columns().saturating_sub(about_width + GAP);
+    let unread = session.chat_flags.add_to_commands_in("cannot be read; see `ship verify`");
+    let style = Style::of_stdout();
+    let line = |((row, key), about): ((&Object, &String), &String)| {
+        let about = if row.has("problem") { style.red(&unread) } else { style.dim(about) };
+        table::in_columns(&style.bold(key), table::width(key), widest.min(columns), &about)
     };
-    rows.iter().map(line).collect()
+    rows.iter().zip(&keys).zip(&abouts).map(line).collect()
+}
+
+/// The number of spaces between two columns.
+const GAP: usize = 2;
+
+/// Describes the chats: how many messages each has, when the last one came, and what waits.
+fn describe(rows: &[Object]) -> Vec<String> {
+    let number = |row: &Object, key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
+    let count = |row: &Object| number(row, "messageCount").to_string();
+    let width = rows.iter().map(|row| count(row).len()).max().unwrap_or_default();
+    let about = |row: &Object| {
+        let count = count(row);
+        let word = if count == "1" { "message " } else { "messages" };
+        let updated = row.get("updatedAt").and_then(Timestamp::from_json);
+        let updated = updated.map(output::format_time).unwrap_or_default();
+        let waiting = match number(row, "queued") {
+            0 => String::new(),
+            queued => format!("  {queued} waiting"),
+        };
+        format!("{count:>width$} {word}  {updated}{waiting}").trim_end().to_owned()
+    };
+    rows.iter().map(about).collect()
 }
 
 /// Makes the row of a chat that cannot be read: its key and the problem.

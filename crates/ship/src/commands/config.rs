@@ -78,7 +78,7 @@ fn setting_lines(rows: &[EffectiveSetting], columns: usize, style: Style) -> Vec
         let line = format!("  {name:<width$}  {}", shown_value(row));
         let line = match row.source {
             SettingSource::Default => line,
-            _ => format!("{line} {}", source(row)),
+            _ => format!("{line}  {}", source(row)),
         };
         lines.push(table::wrap_text(&line, 4));
     }

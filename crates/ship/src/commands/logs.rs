@@ -22,6 +22,9 @@ use crate::table;
 const NARROW: usize = 60;
 const WIDE: usize = 100;
 
+/// The width of the chat's column: that of `terminal:main`, which most lines are about.
+const KEY_COLUMNS: usize = 13;
+
 pub(crate) async fn run(
     session: &Session,
     follow: bool,
@@ -115,7 +118,13 @@ fn format_line(line: &Object, columns: usize, style: Style) -> String {
     }
     pieces.push((table::pad(&text("kind"), 12), Style::bold));
     if columns >= NARROW {
-        pieces.push((text("chatKey"), Style::cyan));
+        // Programs get whole keys; in a terminal, a long one must not push away what happened.
+        let key = if columns == usize::MAX {
+            text("chatKey")
+        } else {
+            table::fit(&text("chatKey"), KEY_COLUMNS)
+        };
+        pieces.push((table::pad(&key, KEY_COLUMNS), Style::cyan));
     }
     let used: usize = pieces.iter().map(|(text, _)| table::width(text) + 1).sum();
     // One line of the log stays one line here.

@@ -98,7 +98,22 @@ fn chats_lists_each_chat_with_its_key_verbatim() {
     assert_eq!((number(row, "messageCount"), number(row, "queued")), (2, 0));
     assert!(number(row, "updatedAt") > 1_600_000_000_000, "milliseconds");
     let plain = ship.run(&["chats"]).text();
-    assert!(plain.starts_with("terminal:main  2 messages, 20"), "{plain}");
+    assert!(plain.starts_with("terminal:main  2 messages  20"), "{plain}");
+}
+
+#[test]
+fn chats_are_listed_in_columns() {
+    let ship = TestShip::new();
+    for chat in ["a", "terminal:a-long-name"] {
+        let _ = ship.run(&["send", "hello", "--chat", chat]).text();
+    }
+    for _ in 0..4 {
+        let _ = ship.run(&["send", "hello", "--chat", "a"]).text();
+    }
+    let plain = ship.run(&["chats"]).text();
+    let lines: Vec<&str> = plain.lines().collect();
+    assert!(lines[0].starts_with("a                     10 messages  20"), "{plain}");
+    assert!(lines[1].starts_with("terminal:a-long-name   2 messages  20"), "{plain}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 /// Lists the last requests, the oldest first.
 pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Failure> {
@@ -46,14 +47,16 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     } else {
         ", for a summary"
     };
-    output::print_line(&format!(
+    let id = output::escape_unprintable(&record.id);
+    let line = format!(
         "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
-        style.cyan(&output::escape_unprintable(&record.id)),
+        style.cyan(&id),
         output::format_time(record.ts),
         record.tokens.total(),
         record.shared_prefix.tokens,
         style.dim(&outcome(call.answer.as_ref()))
-    ))
+    );
+    output::print_line(&table::wrap_text(&line, table::width(&id) + 2))
 }
 
 /// Shows an earlier request, or prints its body.
