@@ -2,22 +2,25 @@
 //!
 //! An answer comes in pieces that may end anywhere, and printed text cannot be withdrawn. So a word is shown when
 //! it is complete. A mark such as `**` is held back until its other half arrives, which makes it a style, or until
-//! the line ends, which makes it text. Headings, lists, quotes, code blocks, bold, italics, inline code and links
-//! are rendered; everything else is text. Lines break between words at the width of the terminal, except in code
-//! and tables, which people copy.
+//! the line ends, which makes it text. A line of code is shown when it is complete, and a table when it ends. Headings,
+//! lists, quotes, tables, code blocks, bold, italics, inline code and links are rendered; everything else is text. Lines
+//! break between words at the width of the terminal, except in code, which people copy.
 //!
 //! Output that is not a terminal gets the text unchanged.
 
+mod code;
 mod inline;
 mod line;
+mod rows;
 mod wrap;
 
 use std::io::IsTerminal;
 
 use crate::style::Style;
 use crate::table;
-use inline::{Sgr, StyledText, Token};
+use inline::{Colour, Sgr, StyledText, Token};
 use line::{Begin, Fence};
+use rows::Rows;
 use wrap::{Wrap, may_break};
 
 /// The number of characters after which a mark without its other half is no longer held back.
@@ -32,6 +35,7 @@ pub(crate) struct Markdown {
     before: Option<char>,
     place: LinePlace,
     fence: Option<Fence>,
+    rows: Rows,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,10 @@ enum LinePlace {
     Text(Sgr),
     /// Text that is shown unchanged.
     AsItIs(Sgr),
+    /// Code with colours, which needs the whole line.
+    Code,
+    /// A row of a table, which is shown with the others.
+    Row,
 }
 
 impl Markdown {
@@ -69,7 +77,7 @@ impl Markdown {
     fn new(look: LineStyle, width: usize) -> Self {
         let wrap = Wrap::new(width, look == LineStyle::Styled);
         let (held, before, place, fence) = (Vec::new(), None, LinePlace::Start, None);
-        Self { look, wrap, held, before, place, fence }
+        Self { look, wrap, held, before, place, fence, rows: Rows::default() }
     }
 
     /// Returns the text to print after the next piece.
@@ -87,6 +95,7 @@ impl Markdown {
             if self.held.len() > HELD_CHARS_MAX {
                 self.show(ShowLimit::Settled, &mut out);
                 if self.held.len() > HELD_CHARS_MAX {
+                    self.end_table_before_long_row(&mut out);
                     self.show(ShowLimit::End, &mut out);
                 }
             }
@@ -99,6 +108,13 @@ impl Markdown {
     pub(crate) fn end(&mut self) -> String {
         let mut out = String::new();
         self.show(ShowLimit::End, &mut out);
+        if matches!(self.place, LinePlace::Row) {
+            let row = self.held.drain(..).collect();
+            self.rows.push(row);
+            self.show_rows(&mut out);
+            // The last row had no end of its line yet.
+            out.truncate(out.trim_end_matches('\n').len());
+        }
         self.wrap.end_styles(&mut out);
         let width = self.wrap.width();
         *self = Self::new(self.look, width);
@@ -114,8 +130,33 @@ impl Markdown {
 
     fn end_line(&mut self, out: &mut String) {
         self.show(ShowLimit::End, out);
-        self.wrap.newline(out);
+        if matches!(self.place, LinePlace::Row) {
+            let row = self.held.drain(..).collect();
+            if self.rows.push(row) {
+                self.show_rows(out);
+            }
+        } else {
+            self.wrap.newline(out);
+        }
         (self.place, self.before) = (LinePlace::Start, None);
+    }
+
+    /// Shows the rows of a table that has ended.
+    fn show_rows(&mut self, out: &mut String) {
+        let is_styled = self.look == LineStyle::Styled;
+        for line in self.rows.take(self.wrap.width(), is_styled) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+
+    /// Shows a table whose next row is too long to be held back; that row is text.
+    fn end_table_before_long_row(&mut self, out: &mut String) {
+        if matches!(self.place, LinePlace::Row) {
+            self.show_rows(out);
+            self.rows.end();
+            self.place = LinePlace::AsItIs(Sgr::default());
+        }
     }
 
     /// Shows the held text as far as its meaning is certain.
@@ -124,7 +165,15 @@ impl Markdown {
             return;
         }
         match self.place {
-            LinePlace::Start => {}
+            LinePlace::Start | LinePlace::Row => {}
+            LinePlace::Code if limit == ShowLimit::Settled => {}
+            LinePlace::Code => {
+                let line: Vec<char> = self.held.drain(..).collect();
+                let style = self.fence.as_mut().and_then(|fence| fence.style.as_mut());
+                for piece in style.map(|style| style.pieces(&line)).unwrap_or_default() {
+                    self.wrap.verbatim(&piece.text, piece.sgr, out);
+                }
+            }
             LinePlace::AsItIs(sgr) => {
                 let text: String = self.held.drain(..).collect();
                 self.wrap.verbatim(&text, sgr, out);
@@ -137,6 +186,10 @@ impl Markdown {
     fn begin_line(&mut self, limit: ShowLimit, out: &mut String) -> bool {
         let is_whole = limit == ShowLimit::End;
         let Some(begin) = line::line_kind(&self.held, is_whole, self.fence) else { return false };
+        if begin != Begin::Row {
+            self.show_rows(out);
+            self.rows.end();
+        }
         let (place, taken) = match begin {
             Begin::Text { indent } => {
                 let spaces = " ".repeat(indent.columns);
@@ -166,8 +219,11 @@ impl Markdown {
                 self.wrap.begin(&"─".repeat(columns), String::new(), columns, out);
                 (LinePlace::Text(Sgr::default()), self.held.len())
             }
-            Begin::Row => (LinePlace::AsItIs(Sgr::default()), 0),
-            Begin::Code => (LinePlace::AsItIs(Sgr { code: true, ..Sgr::default() }), 0),
+            Begin::Row => (LinePlace::Row, 0),
+            Begin::Code if self.fence.is_some_and(|fence| fence.style.is_some()) => {
+                (LinePlace::Code, 0)
+            }
+            Begin::Code => (LinePlace::AsItIs(Sgr { colour: Colour::Code, ..Sgr::default() }), 0),
             Begin::Fence(fence) => {
                 self.fence = fence;
                 (LinePlace::AsItIs(Sgr { dim: true, ..Sgr::default() }), 0)

@@ -78,7 +78,7 @@ pub(crate) fn wrap(text: &str, indent: usize, columns: usize) -> String {
 }
 
 /// Removes the styles from a text.
-fn without_styles(text: &str) -> String {
+pub(crate) fn without_styles(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or("", |(_, rest)| rest))

@@ -19,7 +19,33 @@ pub(super) struct Sgr {
     pub(super) dim: bool,
     pub(super) italic: bool,
     pub(super) underlined: bool,
-    pub(super) code: bool,
+    pub(super) colour: Colour,
+}
+
+/// The colour of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Colour {
+    /// The terminal's own.
+    #[default]
+    None,
+    Code,
+    /// A text in code, or a line that was added.
+    Text,
+    Number,
+    /// A line that was removed.
+    Removed,
+}
+
+impl Colour {
+    fn code(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Code => "36",
+            Self::Text => "32",
+            Self::Number => "33",
+            Self::Removed => "31",
+        }
+    }
 }
 
 impl Sgr {
@@ -30,7 +56,7 @@ impl Sgr {
             dim: self.dim && other.dim,
             italic: self.italic && other.italic,
             underlined: self.underlined && other.underlined,
-            code: self.code && other.code,
+            colour: if self.colour == other.colour { self.colour } else { Colour::None },
         }
     }
 
@@ -41,7 +67,7 @@ impl Sgr {
             (self.dim, "2"),
             (self.italic, "3"),
             (self.underlined, "4"),
-            (self.code, "36"),
+            (self.colour != Colour::None, self.colour.code()),
         ];
         let mut text = "\x1b[0".to_owned();
         for (_, code) in codes.iter().filter(|(is_set, _)| *is_set) {
@@ -139,7 +165,7 @@ fn parse_code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
                 [' ', middle @ .., ' '] if middle.contains(&'`') => middle,
                 _ => inside,
             };
-            let pieces = vec![text(inside, Sgr { code: true, ..sgr })];
+            let pieces = vec![text(inside, Sgr { colour: Colour::Code, ..sgr })];
             return Ok(Token {
                 chars: at + marks,
                 pieces,

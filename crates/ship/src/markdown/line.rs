@@ -1,10 +1,14 @@
 //! Determines the kind of a line by its beginning.
 
+use super::code::CodeStyle;
+
 /// An open code block, described by the mark that closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
     mark: char,
     len: usize,
+    /// The colours of its code, if the language is known.
+    pub(super) style: Option<CodeStyle>,
 }
 
 /// The white space at the beginning of a line.
@@ -99,7 +103,10 @@ fn begin_fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Opt
     if mark == '`' && rest[len..].contains(&'`') {
         return Some(Begin::Text { indent });
     }
-    is_whole.then_some(Begin::Fence(Some(Fence { mark, len })))
+    let language: String = rest[len..].iter().skip_while(|c| c.is_whitespace()).collect();
+    let language = language.split([' ', ',', '{']).next().unwrap_or_default();
+    let style = CodeStyle::of_language(language.trim());
+    is_whole.then_some(Begin::Fence(Some(Fence { mark, len, style })))
 }
 
 /// Parses `1. ` or `1) ` and keeps the number.

@@ -28,6 +28,7 @@ mod outages;
 mod overflows;
 mod progress;
 mod refusals;
+mod rendered;
 mod switches;
 mod thinking;
 mod waits;
