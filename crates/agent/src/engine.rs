@@ -116,7 +116,7 @@ impl Engine {
             let fields = vec![
                 ("file", Json::from(problem.file.as_str())),
                 ("offset", problem.offset.into()),
-                ("problem", problem.kind.as_str().into()),
+                ("problem", problem.kind.name().into()),
                 ("message", problem.message.as_str().into()),
                 ("remedy", problem.remedy.as_str().into()),
             ];

@@ -90,16 +90,12 @@ impl Carry {
 
     /// Returns when the context began, and by which operation.
     pub fn beginning(&self) -> Beginning {
-        let text = |key| self.field(BEGAN, key).and_then(Json::as_str).map(str::to_owned);
-        Beginning { by: text("by"), at: self.field(BEGAN, "ts").and_then(Timestamp::from_json) }
+        self.0.get(BEGAN).map(Beginning::from_json).unwrap_or_default()
     }
 
     /// Notes the beginning of the context.
     pub fn set_beginning(&mut self, beginning: &Beginning) {
-        let mut object = Object::new();
-        object.set_or_remove("by", beginning.by.as_deref().map(Json::from));
-        object.set_or_remove("ts", beginning.at.map(Timestamp::to_json));
-        self.0.set(BEGAN, object);
+        self.0.set(BEGAN, beginning.to_object());
     }
 
     /// Returns the title that was made from the first messages.
@@ -114,30 +110,12 @@ impl Carry {
 
     /// Returns the last operation that published a context.
     pub fn published_by(&self) -> Option<PublishedBy> {
-        self.0.get(OPERATION)?;
-        let text = |key| self.field(OPERATION, key).and_then(Json::as_str);
-        Some(PublishedBy {
-            operation: text("op").map(str::to_owned),
-            generation: self.field(OPERATION, "gen").and_then(Json::as_u64).map(Gen::new),
-            at: self.field(OPERATION, "ts").and_then(Timestamp::from_json),
-            reason: text("reason").map(str::to_owned),
-            drops_left: self.field(OPERATION, "drops").and_then(Json::as_bool).unwrap_or_default(),
-            messages: self.field(OPERATION, "messages").and_then(Json::as_u64),
-            left: text("sealed").and_then(SealedName::parse),
-        })
+        self.0.get(OPERATION).map(PublishedBy::from_json)
     }
 
     /// Notes the operation that publishes the context.
     pub fn set_published_by(&mut self, by: &PublishedBy) {
-        let mut object = Object::new();
-        object.set_or_remove("op", by.operation.as_deref().map(Json::from));
-        object.set_or_remove("gen", by.generation.map(|generation| generation.get().into()));
-        object.set_or_remove("ts", by.at.map(Timestamp::to_json));
-        object.set_or_remove("reason", by.reason.as_deref().map(Json::from));
-        object.set_or_remove("drops", by.drops_left.then(|| Json::from(true)));
-        object.set_or_remove("messages", by.messages.map(Json::from));
-        object.set_or_remove("sealed", by.left.as_ref().map(|log| log.as_str().into()));
-        self.0.set(OPERATION, object);
+        self.0.set(OPERATION, by.to_object());
     }
 
     /// Returns the sealed log whose lines a loaded context continues.
@@ -172,18 +150,12 @@ impl Carry {
 
     /// Returns the work that a run left behind, until its next journal is begun.
     pub fn settled_run(&self) -> Option<SettledRun> {
-        let text = |key| self.field(SETTLED, key).and_then(Json::as_str).map(str::to_owned);
-        Some(SettledRun { message: text("messageId")?, call: text("callId") })
+        SettledRun::from_json(self.0.get(SETTLED)?)
     }
 
     /// Sets the work that a run leaves behind.
     pub fn set_settled_run(&mut self, settled: Option<&SettledRun>) {
-        let object = |settled: &SettledRun| {
-            let mut object = Object::from([("messageId", settled.message.as_str())]);
-            object.set_or_remove("callId", settled.call.as_deref().map(Json::from));
-            object.into()
-        };
-        self.0.set_or_remove(SETTLED, settled.map(object));
+        self.0.set_or_remove(SETTLED, settled.map(|settled| settled.to_object().into()));
     }
 
     /// Returns the suffix of message ids, in a chat that began as a copy. It tells new messages from the copied ones,
@@ -254,10 +226,61 @@ impl Carry {
         }
         Self(object)
     }
+}
 
-    fn field(&self, value: &str, key: &str) -> Option<&Json> {
-        self.0.get(value)?.get(key)
+impl Beginning {
+    pub(crate) fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.set_or_remove("by", self.by.as_deref().map(Json::from));
+        object.set_or_remove("ts", self.at.map(Timestamp::to_json));
+        object
     }
+
+    pub(crate) fn from_json(json: &Json) -> Self {
+        Self { by: text(json, "by"), at: json.get("ts").and_then(Timestamp::from_json) }
+    }
+}
+
+impl PublishedBy {
+    pub(crate) fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.set_or_remove("op", self.operation.as_deref().map(Json::from));
+        object.set_or_remove("gen", self.generation.map(|generation| generation.get().into()));
+        object.set_or_remove("ts", self.at.map(Timestamp::to_json));
+        object.set_or_remove("reason", self.reason.as_deref().map(Json::from));
+        object.set_or_remove("drops", self.drops_left.then(|| Json::from(true)));
+        object.set_or_remove("messages", self.messages.map(Json::from));
+        object.set_or_remove("sealed", self.left.as_ref().map(|log| log.as_str().into()));
+        object
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Self {
+        Self {
+            operation: text(json, "op"),
+            generation: json.get("gen").and_then(Json::as_u64).map(Gen::new),
+            at: json.get("ts").and_then(Timestamp::from_json),
+            reason: text(json, "reason"),
+            drops_left: json.get("drops").and_then(Json::as_bool).unwrap_or_default(),
+            messages: json.get("messages").and_then(Json::as_u64),
+            left: text(json, "sealed").as_deref().and_then(SealedName::parse),
+        }
+    }
+}
+
+impl SettledRun {
+    pub(crate) fn to_object(&self) -> Object {
+        let mut object = Object::from([("messageId", self.message.as_str())]);
+        object.set_or_remove("callId", self.call.as_deref().map(Json::from));
+        object
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        Some(Self { message: text(json, "messageId")?, call: text(json, "callId") })
+    }
+}
+
+fn text(json: &Json, key: &str) -> Option<String> {
+    json.get(key)?.as_str().map(str::to_owned)
 }
 
 impl CompactionData {

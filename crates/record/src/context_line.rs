@@ -66,6 +66,31 @@ pub struct ContextEvent {
     pub inbox: Option<LedgerSeq>,
 }
 
+impl ContextEvent {
+    /// Returns the body of the event line. `inbox` is a field of the line, and not of its body.
+    pub fn into_body(self) -> Object {
+        let mut body = Object::new();
+        body.set("id", self.id);
+        body.set("ts", self.ts.to_string());
+        body.set("event", self.event);
+        body.set("data", self.data);
+        body.set_or_remove("ref_msg_id", self.ref_msg_id.map(|id| id.as_str().into()));
+        body
+    }
+
+    /// Reads the body of an event line. Returns `None` if a required field is missing or invalid.
+    pub fn from_body(body: &Object) -> Option<Self> {
+        Some(Self {
+            id: body.str("id")?.to_owned(),
+            ts: Timestamp::parse(body.str("ts")?)?,
+            event: body.str("event")?.to_owned(),
+            data: body.get("data").cloned().unwrap_or_default(),
+            ref_msg_id: body.str("ref_msg_id").and_then(MessageId::new),
+            inbox: None,
+        })
+    }
+}
+
 /// A line of a context, with its line fields apart from its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextLine {

@@ -77,9 +77,14 @@ impl Head {
 
     /// Returns the `data` of the head event.
     pub fn to_data(&self, chat: &ChatKey) -> Object {
+        self.data_in(Some(chat))
+    }
+
+    /// Returns the `data` of the head event; without a chat, its key is left out.
+    pub(crate) fn data_in(&self, chat: Option<&ChatKey>) -> Object {
         let mut data = Object::new();
         data.set("v", FORMAT_VERSION);
-        data.set("chatKey", chat.as_str());
+        data.set_or_remove("chatKey", chat.map(|chat| chat.as_str().into()));
         data.set("contextId", self.context.as_str());
         data.set("title", self.title.as_deref().map_or(Json::Null, Json::from));
         data.set("gen", self.generation.get());
@@ -118,7 +123,7 @@ fn sealed_json(name: Option<&SealedName>) -> Json {
 }
 
 impl Checkpoint {
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         let mut object = Object::new();
         object.set("name", self.name.as_str());
         object.set("sealed", sealed_json(self.sealed.as_ref()));
@@ -127,7 +132,7 @@ impl Checkpoint {
         object.into()
     }
 
-    fn from_json(json: &Json) -> Option<Self> {
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let object = json.as_object()?;
         Some(Self {
             name: object.str("name")?.to_owned(),

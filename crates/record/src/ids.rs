@@ -185,6 +185,7 @@ macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
         pub struct $name(u64);
 
         impl $name {
@@ -243,8 +244,10 @@ impl LedgerSeq {
 
 /// The end of a context log. An append expects one and returns the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct Position {
     /// The number of rotations so far.
+    #[cfg_attr(feature = "serde", serde(rename = "gen"))]
     pub generation: Gen,
     /// The last line of the log.
     pub seq: Seq,

@@ -42,6 +42,7 @@ impl LedgerEntry {
 
 /// An entry that is durable in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct Accepted {
     /// The number of the entry's line.
     pub seq: LedgerSeq,

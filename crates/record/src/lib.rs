@@ -30,6 +30,8 @@ mod metadata;
 mod notice;
 mod sealed_log;
 mod sealed_name;
+#[cfg(feature = "serde")]
+mod serde;
 mod storage_problem;
 mod timestamp;
 mod view;

@@ -127,12 +127,7 @@ impl<'m> Metadata<'m> {
 
     /// Returns the messages that a summary stands for.
     pub fn source_range(self) -> Option<SourceRange> {
-        let range = self.0?.get("sourceRange")?.as_object()?;
-        Some(SourceRange {
-            from_id: range.str("fromId").map(str::to_owned),
-            to_id: range.str("toId").map(str::to_owned),
-            count: range.get("count")?.as_u64()?,
-        })
+        SourceRange::from_json(self.0?.get("sourceRange")?)
     }
 
     /// Returns the ledger entries that a reference shows.
@@ -172,7 +167,35 @@ impl<'m> Metadata<'m> {
     }
 }
 
+impl SourceRange {
+    pub(crate) fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.set_or_remove("fromId", self.from_id.as_deref().map(Json::from));
+        object.set_or_remove("toId", self.to_id.as_deref().map(Json::from));
+        object.set("count", self.count);
+        object
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        Some(Self {
+            from_id: json.get("fromId").and_then(Json::as_str).map(str::to_owned),
+            to_id: json.get("toId").and_then(Json::as_str).map(str::to_owned),
+            count: json.get("count")?.as_u64()?,
+        })
+    }
+}
+
 impl NewMetadata {
+    /// Takes the values as they are in a message.
+    pub fn from_object(object: Object) -> Self {
+        Self(object)
+    }
+
+    /// Returns the values as they are in a message.
+    pub fn to_object(&self) -> Object {
+        self.0.clone()
+    }
+
     /// Makes the metadata of a message that is written at this time.
     pub fn new(ts: Timestamp) -> Self {
         Self(Object::from([("v", Json::from(1u64)), ("ts", ts.to_json())]))
@@ -245,12 +268,8 @@ impl NewMetadata {
     }
 
     /// Sets the messages that a summary stands for.
-    pub fn set_source_range(&mut self, range: SourceRange) {
-        let mut object = Object::new();
-        object.set_or_remove("fromId", range.from_id.map(Json::from));
-        object.set_or_remove("toId", range.to_id.map(Json::from));
-        object.set("count", range.count);
-        self.0.set("sourceRange", object);
+    pub fn set_source_range(&mut self, range: &SourceRange) {
+        self.0.set("sourceRange", range.to_object());
     }
 
     /// Sets the ledger entries that a reference shows.
@@ -315,7 +334,7 @@ mod tests {
             metadata.set_mode(known.mode());
             metadata.set_context_id(known.context_id());
             metadata.set_entries(known.entries().unwrap());
-            metadata.set_source_range(known.source_range().unwrap());
+            metadata.set_source_range(&known.source_range().unwrap());
             metadata.set_source(known.source().unwrap());
             metadata.set_kind(known.kind().unwrap());
             metadata.set_run_id(known.run_id());

@@ -4,6 +4,7 @@ use crate::{Head, SealedName, Seq, Timestamp};
 
 /// A sealed log, described by its name and its first lines.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct SealedLog {
     /// The name of the log's file.
     pub name: SealedName,
@@ -15,6 +16,7 @@ pub struct SealedLog {
 
 /// The record of a purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct Purged {
     /// The time of the purge.
     pub ts: Timestamp,
@@ -32,6 +34,7 @@ impl std::fmt::Display for Purged {
 
 /// The place of a message in the logs of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct MessagePlace {
     /// The sealed log that holds the message; `None` for the live log.
     pub log: Option<SealedName>,

@@ -1,7 +1,10 @@
 //! Problems with stored files.
 
+use ship_message::names;
+
 /// A problem with a stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct StorageProblem {
     /// The file, relative to the project folder.
     pub file: String,
@@ -18,6 +21,7 @@ pub struct StorageProblem {
     /// The effect of a repair on this problem.
     pub repair: RepairEffect,
     /// Whether this place was reported to a person before.
+    #[cfg_attr(feature = "serde", serde(rename = "known"))]
     pub is_reported: bool,
 }
 
@@ -71,16 +75,7 @@ pub enum RepairEffect {
     Nothing,
 }
 
-impl RepairEffect {
-    /// Returns the word for the effect.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Heals => "heals",
-            Self::MarksKnown => "marks_known",
-            Self::Nothing => "nothing",
-        }
-    }
-}
+names!(RepairEffect { Heals = "heals", MarksKnown = "marks_known", Nothing = "nothing" });
 
 /// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,6 +101,18 @@ pub enum StorageProblemKind {
     NotPlain,
 }
 
+names!(StorageProblemKind {
+    TornTail = "torn_tail",
+    Damage = "damage",
+    Glued = "glued",
+    Missing = "missing",
+    Blob = "blob",
+    Leftover = "leftover",
+    Unreferenced = "unreferenced",
+    Newer = "newer",
+    NotPlain = "not_plain",
+});
+
 impl StorageProblemKind {
     /// Returns the default effect of a repair on problems of this kind.
     fn repair(self) -> RepairEffect {
@@ -115,21 +122,6 @@ impl StorageProblemKind {
                 RepairEffect::MarksKnown
             }
             Self::Newer | Self::NotPlain => RepairEffect::Nothing,
-        }
-    }
-
-    /// Returns the word for the kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TornTail => "torn_tail",
-            Self::Damage => "damage",
-            Self::Glued => "glued",
-            Self::Missing => "missing",
-            Self::Blob => "blob",
-            Self::Leftover => "leftover",
-            Self::Unreferenced => "unreferenced",
-            Self::Newer => "newer",
-            Self::NotPlain => "not_plain",
         }
     }
 }

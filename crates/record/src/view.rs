@@ -1,5 +1,8 @@
 //! The content of a context log at one position.
 
+#[cfg(feature = "serde")]
+mod shared_lines;
+
 use std::sync::Arc;
 
 use ship_message::UiMessage;
@@ -9,6 +12,7 @@ use crate::{ContextLine, Head, LedgerSeq, MessageId, Position, Seq, StorageProbl
 /// A context at one position: the messages that a model may be shown, and the events between them. The lines are
 /// shared, so a clone of a view is cheap.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct View {
     /// The head of the log.
     pub head: Head,
@@ -19,6 +23,7 @@ pub struct View {
     /// The highest ledger position that was ever promoted.
     pub inbox: Option<LedgerSeq>,
     /// The messages and events in order, without the head. Each message is here once, in its newest revision.
+    #[cfg_attr(feature = "serde", serde(with = "shared_lines"))]
     pub lines: Vec<Arc<ContextLine>>,
     /// The problems that were found in the log's file.
     pub problems: Vec<StorageProblem>,

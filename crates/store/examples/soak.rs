@@ -261,7 +261,7 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
     let key = chat.key().as_str();
     match chat.repair().await {
         Ok(repairs) => repairs.iter().for_each(|problem| {
-            let (kind, file, offset) = (problem.kind.as_str(), &problem.file, problem.offset);
+            let (kind, file, offset) = (problem.kind.name(), &problem.file, problem.offset);
             say(&format!("NOTE {key} {kind} {file} at {offset}: {}", problem.message));
         }),
         // What cannot be repaired now can still be read.

@@ -519,7 +519,7 @@ fn a_blob_that_was_seen_by_the_line_that_refers_to_it_is_reported_once_again() {
             ("messages/history.jsonl", problems[0].offset, crc32c::crc32c(line));
         let seen = format!(
             "{{\"file\":\"{file}\",\"offset\":{offset},\"crc\":\"{crc:08x}\",\"kind\":\"{}\"}}\n",
-            problems[0].kind.as_str()
+            problems[0].kind.name()
         );
         disk.make_folder(Path::new(".ship/chat/a/quarantine")).unwrap();
         let path = Path::new(".ship/chat/a/quarantine/seen.jsonl");

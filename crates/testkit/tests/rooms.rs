@@ -40,7 +40,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "clock durability notice metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
+        "serde clock durability notice metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
          timestamp explanation",
     ),
     (

@@ -107,7 +107,7 @@ impl OperationInProgress<'_> {
         let covered = snapshot.message_count().saturating_sub(shown);
         NewMetadata::edit(&mut message, |metadata| {
             metadata.set_kind(MessageKind::Summary);
-            metadata.set_source_range(SourceRange { count: covered, ..SourceRange::default() });
+            metadata.set_source_range(&SourceRange { count: covered, ..SourceRange::default() });
         });
         Some(LostMessage { before, message })
     }

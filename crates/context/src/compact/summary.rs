@@ -159,7 +159,7 @@ pub fn summary_message(
     let mut metadata = NewMetadata::new(now);
     metadata.set_kind(MessageKind::Summary);
     metadata.set_source(MessageSource::Compact);
-    metadata.set_source_range(covered);
+    metadata.set_source_range(&covered);
     let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
     metadata.write_to(&mut message);
     message

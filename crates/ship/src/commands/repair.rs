@@ -126,7 +126,7 @@ fn print_json(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
 fn to_json(problem: &StorageProblem) -> Json {
     let mut json = verify::to_json(problem);
     if let Some(object) = json.as_object_mut() {
-        object.set("repair", problem.repair.as_str());
+        object.set("repair", problem.repair.name());
     }
     json
 }

@@ -66,7 +66,7 @@ pub(super) fn to_json(problem: &StorageProblem) -> Json {
     Json::Object(Object::from([
         ("file", Json::from(problem.file.as_str())),
         ("offset", problem.offset.into()),
-        ("kind", problem.kind.as_str().into()),
+        ("kind", problem.kind.name().into()),
         ("message", problem.message.as_str().into()),
         ("remedy", problem.remedy.as_str().into()),
         ("known", problem.is_reported.into()),
@@ -113,7 +113,7 @@ pub(super) fn describe_problem(problem: &StorageProblem, style: Style) -> String
         0 => problem.file.clone(),
         offset => format!("{} at byte {offset}", problem.file),
     };
-    let kind = problem.kind.as_str().replace('_', " ");
+    let kind = problem.kind.name().replace('_', " ");
     let kind = if problem.is_reported { style.dim(&kind) } else { style.red(&kind) };
     format!("{kind} {}: {}", style.bold(&place), output::escape_unprintable(&problem.message))
 }

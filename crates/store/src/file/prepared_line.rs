@@ -11,8 +11,8 @@ use super::blobs;
 use super::store_env::Env;
 use crate::line::{HEAD, LineKind, PURGED, RESERVED, RawLine, UnnumberedLine};
 use crate::{
-    AppendError, BlobError, ContextEvent, LedgerSeq, MessageId, NewLine, RefusedInput,
-    StorageError, StorageProblem, StorageProblemKind, Timestamp,
+    AppendError, BlobError, LedgerSeq, MessageId, NewLine, RefusedInput, StorageError,
+    StorageProblem, StorageProblemKind,
 };
 
 /// The length above which a string is stored as a blob.
@@ -73,7 +73,7 @@ pub(crate) fn prepare_line(env: &Env, entry: NewLine) -> Result<PreparedLine, Pr
             let id = MessageId::new(event.id.clone())
                 .ok_or(RefusedInput::NotAMessage("an event needs a non-empty `id`"))?;
             let inbox = event.inbox.map(LedgerSeq::get);
-            let mut draft = prepare_body(env, LineKind::Event, event_body(event), id.as_str())?;
+            let mut draft = prepare_body(env, LineKind::Event, event.into_body(), id.as_str())?;
             draft.inbox = inbox;
             Ok(PreparedLine { id, draft })
         }
@@ -93,29 +93,6 @@ fn check_message(message: &Object) -> Result<MessageId, RefusedInput> {
         Some(_) => Ok(id),
         None => Err(RefusedInput::NotAMessage("its `parts` are no list")),
     }
-}
-
-/// Returns the body of an event line.
-pub(crate) fn event_body(event: ContextEvent) -> Object {
-    let mut body = Object::new();
-    body.set("id", event.id);
-    body.set("ts", event.ts.to_string());
-    body.set("event", event.event);
-    body.set("data", event.data);
-    body.set_or_remove("ref_msg_id", event.ref_msg_id.map(|id| id.as_str().into()));
-    body
-}
-
-/// Reads the body of an event line.
-pub(crate) fn read_event(body: &Object) -> Option<ContextEvent> {
-    Some(ContextEvent {
-        id: body.str("id")?.to_owned(),
-        ts: Timestamp::parse(body.str("ts")?)?,
-        event: body.str("event")?.to_owned(),
-        data: body.get("data").cloned().unwrap_or_default(),
-        ref_msg_id: body.str("ref_msg_id").and_then(MessageId::new),
-        inbox: None,
-    })
 }
 
 /// Checks content and makes a line from it; long strings are stored as blobs.

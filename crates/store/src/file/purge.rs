@@ -15,7 +15,7 @@ use super::log_reading::check_head;
 use super::recovered_head::recovered_head;
 use super::rotate::sealed_path;
 use super::store_env::Env;
-use super::{prepared_line, view};
+use super::view;
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
@@ -47,7 +47,7 @@ pub(crate) fn purge_in_scan(scan: &LogScan) -> Option<Purged> {
 }
 
 fn purge_in_line(line: &RawLine) -> Option<Purged> {
-    line.is_tombstone().then(|| purge_in_event(&prepared_line::read_event(&line.body)?)).flatten()
+    line.is_tombstone().then(|| purge_in_event(&ContextEvent::from_body(&line.body)?)).flatten()
 }
 
 fn purge_in_event(event: &ContextEvent) -> Option<Purged> {
@@ -155,7 +155,7 @@ fn tombstone(
             ref_msg_id: None,
             inbox: None,
         };
-        let draft = UnnumberedLine::new(LineKind::Event, prepared_line::event_body(event));
+        let draft = UnnumberedLine::new(LineKind::Event, event.into_body());
         UnnumberedLine { inbox, ..draft }.write(last.get(), None, &mut bytes);
     }
     bytes

@@ -112,7 +112,7 @@ impl ChatFiles {
     }
 
     fn place_of(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
-        let kind = problem.kind.as_str().to_owned();
+        let kind = problem.kind.name().to_owned();
         if let Some(blob) = problem.blob.as_deref().and_then(blobs::path_of) {
             let bytes = self.env.read(&blob)?.map(|(_, bytes)| bytes).unwrap_or_default();
             let (file, crc) = (blob.display().to_string(), crc32c::crc32c(&bytes));

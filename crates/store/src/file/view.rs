@@ -13,8 +13,8 @@ use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
 use crate::scan::LogScan;
 use crate::{
-    ContextBody, ContextLine, Head, LedgerSeq, Position, Seq, StorageError, StorageProblem,
-    StorageProblemKind, View,
+    ContextBody, ContextEvent, ContextLine, Head, LedgerSeq, Position, Seq, StorageError,
+    StorageProblem, StorageProblemKind, View,
 };
 
 /// Returns the lines of a log, each id once: its newest revision at its first place. A later revision counts even
@@ -105,7 +105,7 @@ fn valid_head(scan: &LogScan) -> Option<Head> {
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
         LineKind::Message => ContextBody::Message(UiMessage::from_object(raw.body)),
-        LineKind::Event => ContextBody::Event(prepared_line::read_event(&raw.body)?),
+        LineKind::Event => ContextBody::Event(ContextEvent::from_body(&raw.body)?),
     };
     let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
     Some(ContextLine { seq, rev: raw.rev, inbox, body })
