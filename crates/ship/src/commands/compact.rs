@@ -16,6 +16,7 @@ use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
+use crate::table;
 
 /// The time after which the person is told how far a compaction is.
 const UNTOLD: Duration = Duration::from_secs(1);
@@ -82,12 +83,13 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         }
         false => format!("Take it back with: {undo}"),
     };
-    output::print_line(&format!(
+    let told = format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",
         compacted.method.name(),
         compacted.tokens_before,
         compacted.tokens_after
-    ))
+    );
+    output::print_line(&table::wrap_lines(&told))
 }
 
 /// Waits for a compaction, and shows its progress on standard error. Without a terminal, a long one reports it.
