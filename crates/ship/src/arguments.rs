@@ -27,6 +27,16 @@ const EXAMPLES: &str = "Examples:
 
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
 
+const SEND_HELP: &str =
+    "A pipe or a file on standard input is read to its end and sent behind the text.
+
+Examples:
+  ship send 'hello'
+  git diff | ship send 'review this'
+  ship send 'what is new here?' < CHANGELOG.md
+  ship send - < question.txt
+  while read -r line; do ship send \"$line\" </dev/null; done < questions.txt";
+
 const COMPLETIONS_HELP: &str = "The script asks `ship` itself, so it knows your chats and contexts.
 
 bash, in ~/.bashrc:
@@ -172,10 +182,10 @@ pub(crate) enum Command {
     Chat,
     /// Send one message and print the answer
     #[command(
-        after_help = "Examples:\n  ship send 'hello'\n  git diff | ship send -\n  ship send --json 'hello'"
+        after_help = SEND_HELP
     )]
     Send {
-        /// What to say; - reads it from standard input
+        /// What to say; - reads all of it from standard input
         text: String,
     },
     /// List the chats of the project

@@ -1,6 +1,5 @@
 //! `ship send`: sends one message and prints its answer.
 
-use std::io::Read;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,13 +14,20 @@ use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
 use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
 use super::run_activity::RunActivity;
+use super::standard_input;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::text_for_user::{self, project_texts_for_user};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
+    let text = match text {
+        "-" => standard_input::read(session).await?,
+        text => match standard_input::read_piped(session).await? {
+            Some(piped) => format!("{text}\n\n{piped}"),
+            None => text.to_owned(),
+        },
+    };
     if text.trim().is_empty() {
         return Err(Failure::new("empty", "there is nothing to send")
             .with_hint(session.chat_flags.add_to("ship send 'hello'")));
@@ -232,20 +238,6 @@ fn print_notice(session: &Session, event: &RunEvent, activity: &mut RunActivity)
             }
         }
     }
-}
-
-/// Reads at most the length of a message, and one more byte to detect a longer input.
-fn read_stdin(session: &Session) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let limit = session.message_bytes_max();
-    let cannot = |error| Failure::from_other("input", &error).with_hint("send what can be read");
-    std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > limit {
-        return Err(Failure::too_long(None, limit));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| error.utf8_error().valid_up_to() as u64)
-        .map_err(|offset| Failure::not_utf8(offset, "nothing was sent"))
 }
 
 #[cfg(test)]

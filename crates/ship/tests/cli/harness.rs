@@ -79,7 +79,11 @@ impl TestShip {
     /// Starts a command and leaves it running.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        // Other commands than a chat would read a pipe to its end.
+        if arguments == ["chat"] {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running { child, stdin, stdout }

@@ -27,6 +27,50 @@ fn closed_standard_input_is_an_empty_one() {
 }
 
 #[test]
+fn a_pipe_or_a_file_is_sent_behind_the_text_in_one_message() {
+    let ship = TestShip::new().file("notes.txt", "one\ntwo\n");
+    let _ = ship.piped(&["send", "review this"], "+ a line\n").text();
+    let notes = std::fs::File::open(ship.root().join("notes.txt")).unwrap();
+    let sent = ship.command(&["send", "and this"]).stdin(notes).output().unwrap();
+    assert!(sent.status.success());
+    let said = ship.said();
+    assert_eq!(said.len(), 4, "each is one message");
+    assert_eq!(said[0].1, "review this\n\n+ a line\n");
+    assert_eq!(said[2].1, "and this\n\none\ntwo\n");
+}
+
+#[test]
+fn standard_input_that_is_empty_closed_or_never_ends_is_not_waited_for() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "null"]).text();
+    let _ = ship.piped(&["send", "empty"], "\n").text();
+    let mut closed = Command::new("/bin/sh");
+    closed.args(["-c", "exec \"$0\" send closed <&-", env!("CARGO_BIN_EXE_ship")]);
+    closed.current_dir(ship.root()).env_clear().env("HOME", ship.home());
+    assert!(closed.output().unwrap().status.success());
+    // A service often has a socket there, and its other end stays open.
+    let (open_end, socket) = std::os::unix::net::UnixStream::pair().unwrap();
+    let socket = std::os::fd::OwnedFd::from(socket);
+    let sent = ship.command(&["send", "socket"]).stdin(socket).output().unwrap();
+    assert!(sent.status.success());
+    drop(open_end);
+    let said: Vec<String> = ship.said().into_iter().step_by(2).map(|(_, text)| text).collect();
+    assert_eq!(said, ["null", "empty", "closed", "socket"]);
+}
+
+#[test]
+fn a_pipe_that_stays_open_is_told_and_waited_for() {
+    let ship = TestShip::new();
+    let mut send = ship.command(&["send", "hello"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut told = [0; 24];
+    send.stderr.as_mut().unwrap().read_exact(&mut told).unwrap();
+    assert_eq!(told, *b"(reading standard input ");
+    drop(send.stdin.take());
+    assert!(send.wait_with_output().unwrap().status.success());
+    assert_eq!(ship.said()[0].1, "hello");
+}
+
+#[test]
 fn input_that_is_no_text_is_refused_with_the_place_of_its_first_bad_byte() {
     let ship = TestShip::new();
     let error = ship.piped(&["send", "--json", "-"], b"caf\xe9 au lait").error();
@@ -34,6 +78,14 @@ fn input_that_is_no_text_is_refused_with_the_place_of_its_first_bad_byte() {
     let message = text(&error, "message");
     assert!(message.contains("byte 3 ") && message.contains("nothing was sent"), "{message}");
     assert_eq!(ship.said(), []);
+    let error = ship.piped(&["send", "--json", "review this"], b"\xff").error();
+    assert_eq!(text(&error, "code"), "not_utf8");
+    let long = TestShip::with_settings(r#"{ "limits": { "messageBytes": 20 } }"#);
+    for piped in ["behind 20 bytes of text", "short"] {
+        let error = long.piped(&["send", "--json", "twenty bytes, though"], piped).error();
+        assert!(text(&error, "message").contains("limits.messageBytes"), "{error}");
+    }
+    assert_eq!((ship.said(), long.said()), (Vec::new(), Vec::new()));
 
     let refused = ship.piped(&["chat"], b"tea\ncaf\xe9\nmilk\n");
     assert!(refused.complaint().contains("byte 7 "), "{}", refused.err());

@@ -20,7 +20,9 @@ fn held(ship: &TestShip, right: &str) -> File {
 }
 
 fn start(ship: &TestShip, arguments: &[&str]) -> Child {
-    ship.command(arguments).stdin(Stdio::piped()).spawn().unwrap()
+    let is_chat = arguments.first() == Some(&"chat");
+    let stdin = if is_chat { Stdio::piped() } else { Stdio::null() };
+    ship.command(arguments).stdin(stdin).spawn().unwrap()
 }
 
 /// Presses Ctrl-C.

@@ -72,7 +72,9 @@ impl TestProject {
             ["out", "err"].map(|end| self.outputs.join(format!("{number}.{end}")));
         let mut command = Command::new(&self.ship);
         command.args(arguments).current_dir(&self.root).env_clear().env("HOME", &self.outputs);
-        command.stdin(Stdio::piped());
+        // Other commands than a chat would read a pipe to its end.
+        let is_chat = arguments.contains(&"chat");
+        command.stdin(if is_chat { Stdio::piped() } else { Stdio::null() });
         command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
         if let Some((fault, shim)) = fault {
             Fault { only: CHANGES, ..fault.clone() }.put_into(&mut command, shim);
