@@ -1,8 +1,12 @@
 //! Messages that come in: entries of the ledger, and later messages of the context.
 
+mod attachment;
+
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{ChatKey, LedgerEntry, LedgerSeq, MessageSource, NewMetadata, Timestamp};
+
+pub use attachment::Attachment;
 
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +16,8 @@ pub struct Inbound {
     pub key: String,
     /// The text of the person, verbatim.
     pub text: String,
+    /// The files that come with the text, in order. They are as durable as the text.
+    pub attachments: Vec<Attachment>,
     /// The channel: `terminal`, `http`, `telegram`.
     pub channel: String,
     /// The id of the chat on its platform.
@@ -45,6 +51,9 @@ impl From<String> for Inbound {
         Self { text, ..Self::default() }
     }
 }
+
+/// The field of a ledger entry with the parts of its files.
+const ATTACHMENTS: &str = "attachments";
 
 /// A message that is durable in the ledger of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,11 +100,20 @@ impl Inbound {
         self
     }
 
+    /// Returns the length of the text and its files.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + self.attachments.iter().map(Attachment::bytes).sum::<usize>()
+    }
+
     /// Returns the ledger entry of the message.
     pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
         let mut entry = Object::from([("v", Json::from(1u64)), ("ts", now.to_json())]);
         entry.set("role", "user");
         entry.set("text", self.text);
+        if !self.attachments.is_empty() {
+            let parts = self.attachments.into_iter().map(Attachment::into_part);
+            entry.set(ATTACHMENTS, parts.collect::<Vec<_>>());
+        }
         entry.set("chatKey", chat.as_str());
         entry.set("channel", self.channel);
         for (key, value) in [
@@ -119,7 +137,10 @@ impl Inbound {
 /// Returns the message that a ledger entry becomes in the context. `note` is what the model must know with it.
 pub(crate) fn promoted_message(entry: &LedgerEntry, id: String, note: Option<&str>) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
-    let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
+    let attached = entry.entry.get(ATTACHMENTS).and_then(Json::as_array).unwrap_or_default();
+    let mut parts = vec![UiPart::text(text)];
+    parts.extend(attached.iter().cloned().map(UiPart::from_json));
+    let mut message = UiMessage::new(id, Role::User, parts);
     let mut metadata = NewMetadata::of_entry(entry);
     metadata.set_source(MessageSource::Ingress);
     metadata.set_note_to_model(note);

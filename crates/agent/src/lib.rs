@@ -119,7 +119,7 @@ pub use error::RunError;
 pub use events::{LaneWaiting, Listener, RunEvent};
 pub use explain::{NextRequest, PastRequest};
 pub use id_source::{IdSource, RandomIds};
-pub use inbound::{AcceptedMessage, CallAnswer, Inbound};
+pub use inbound::{AcceptedMessage, Attachment, CallAnswer, Inbound};
 pub use outbound::Outbound;
 pub use project::{OpenAgentError, chosen_model, open_store};
 pub use project_source::{NoProject, ProjectSource};

@@ -1,6 +1,7 @@
 //! What an agent does with what comes in, and what is left of it when it is killed.
 
 mod answers;
+mod attached;
 mod blocks;
 mod endings;
 mod frozen;

@@ -6,8 +6,8 @@
 
 use std::cell::LazyCell;
 
-use ship_context::{SystemBlock, shown_to_model};
-use ship_message::UiMessage;
+use ship_context::{SystemBlock, file_tokens_at_most, shown_to_model};
+use ship_message::{UiMessage, UiPart};
 use ship_provider::ToolSpec;
 use ship_store::{LedgerBody, LedgerLine};
 
@@ -67,8 +67,7 @@ impl<'a> InputRoom<'a> {
         let LedgerBody::Entry(entry) = &line.body else { return true };
         let limits = self.agent.rules.show_rules();
         let shown = shown_to_model(&[promoted_message(entry, String::new(), None)], limits);
-        let bytes: usize = shown.iter().map(|message| message.text().len()).sum();
-        self.tokens_at_most += bytes as u64 + MARGIN;
+        self.tokens_at_most += shown.iter().map(tokens_at_most).sum::<u64>() + MARGIN;
         self.uncounted.extend(shown);
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         is_first || self.tokens_at_most <= self.fixed.room_at_least || self.fits_by_count()
@@ -83,6 +82,15 @@ impl<'a> InputRoom<'a> {
         });
         self.tokens <= *room
     }
+}
+
+/// Returns the most tokens that a message can cost, without counting.
+fn tokens_at_most(message: &UiMessage) -> u64 {
+    let files = message.parts().iter().map(|part| match part {
+        UiPart::File(file) => file_tokens_at_most(file) + MARGIN,
+        _ => 0,
+    });
+    message.text().len() as u64 + files.sum::<u64>()
 }
 
 impl FixedPart {

@@ -38,7 +38,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// Fails if the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
+    /// Fails if the text with its files is longer than the rules allow, or the chat or its ledger cannot be written. The message
     /// is not accepted then.
     pub async fn accept(
         &self,
@@ -46,7 +46,7 @@ impl Agent {
         inbound: Inbound,
     ) -> Result<AcceptedMessage, RunError> {
         let inbound = inbound.with_ids(|| self.engine.ids.next());
-        let (bytes, max) = (inbound.text.len(), self.engine.rules.message_bytes);
+        let (bytes, max) = (inbound.bytes(), self.engine.rules.message_bytes);
         if bytes > max {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());

@@ -28,7 +28,7 @@ pub(crate) fn effect(inputs: Arc<Mutex<Vec<String>>>) -> Tool {
 #[derive(Clone, Debug)]
 pub(crate) enum Happens {
     Operation(ContextOperation),
-    Message(Inbound),
+    Message(Box<Inbound>),
 }
 
 /// A tool that ends when others have asked for something. Clones are the same tool.
@@ -49,7 +49,7 @@ impl Meanwhile {
     }
 
     pub(crate) fn message(&self, inbound: Inbound) {
-        self.happens.lock().unwrap().push(Happens::Message(inbound));
+        self.happens.lock().unwrap().push(Happens::Message(Box::new(inbound)));
     }
 
     /// Waits until all that was asked for is done or queued.
@@ -74,7 +74,7 @@ impl Meanwhile {
 
     async fn let_happen(&self, agent: &Agent, happens: Happens) {
         match happens {
-            Happens::Message(inbound) => drop(agent.accept(&chat(), inbound).await),
+            Happens::Message(inbound) => drop(agent.accept(&chat(), *inbound).await),
             Happens::Operation(operation) => {
                 let before = self.newest_entry().await;
                 let (agent, operated) = (agent.clone(), Arc::clone(&self.operated));

@@ -1,0 +1,57 @@
+//! Files that come with a message.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ship_message::UiPart;
+use ship_message::json::{Json, Object};
+
+/// A file that comes with a message. It becomes a part of the message, behind the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// A text. The model reads it together with its name.
+    Text {
+        /// The name or the path of the file.
+        name: String,
+        /// The text of the file, verbatim.
+        text: String,
+    },
+    /// A file of another type, such as a picture. What a model does not take is left out of its requests.
+    File {
+        /// The name of the file.
+        name: String,
+        /// The type of the file, such as `image/png`.
+        media_type: String,
+        /// The content.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Attachment {
+    /// Returns the length of the content.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text { text, .. } => text.len(),
+            Self::File { bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// Returns the part that the file is in its ledger entry and in its message.
+    pub(super) fn into_part(self) -> Json {
+        match self {
+            Self::Text { name, text } => {
+                // A line end of the text before the last line is enough.
+                let text = text.strip_suffix('\n').unwrap_or(&text);
+                UiPart::text(format!("<file name=\"{name}\">\n{text}\n</file>")).into_json()
+            }
+            Self::File { name, media_type, bytes } => {
+                let url = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));
+                Json::from(Object::from([
+                    ("type", "file".to_owned()),
+                    ("mediaType", media_type),
+                    ("filename", name),
+                    ("url", url),
+                ]))
+            }
+        }
+    }
+}
