@@ -9,5 +9,6 @@ mod contexts;
 mod conversations;
 mod harness;
 mod hosts;
+mod providers;
 mod runs;
 mod seen;

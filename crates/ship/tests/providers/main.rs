@@ -1,6 +1,7 @@
-//! What a person sees when the provider fails: the real program, against a real server that follows a script.
+//! What a person sees when the provider fails: the real program, against a real server that follows a script. One fault
+//! of each kind is here; the tests of the agent (`crates/agent/tests/providers`) have the others.
 //!
-//! Every fault is shown from the outside: the sentence on the screen, the exit code, how often and when the
+//! It is shown from the outside: the sentence on the screen, the exit code, how often and when the
 //! server was asked, what the files hold, and that the next message is answered as if nothing had been. The
 //! server judges as the strictest host does, so a history that somebody would refuse is a failed test.
 

@@ -1,6 +1,6 @@
-//! Thinking goes back to the model that thought it, byte for byte, and to no other.
+//! Thinking is kept in the files, byte for byte. The tests of the agent show that it goes to no other model.
 
-use ship_testkit::llm::{Answer, Format, Piece, Speech, redacted, signature};
+use ship_testkit::llm::{Format, Piece, Speech, redacted, signature};
 
 use crate::world::World;
 
@@ -57,55 +57,4 @@ fn signed_thinking_goes_back_while_the_tools_run_and_later() {
     assert_eq!(thinking(&world), first_thoughts(), "with the tool's result");
     world.assert_goes_on();
     assert_eq!(thinking(&world), all_thoughts(), "with the next question");
-}
-
-#[test]
-fn another_model_gets_no_thinking_and_the_old_one_gets_it_back() {
-    let world = World::new(Format::Anthropic);
-    think_twice(&world);
-    world.switch(Format::Anthropic, r#""model": "another-model", "retries": 0"#);
-    world.assert_goes_on();
-    assert_eq!(thinking(&world), []);
-    world.switch(Format::OpenAi, r#""retries": 0"#);
-    world.assert_goes_on();
-    let body = String::from_utf8_lossy(&world.last_request().body).into_owned();
-    assert!(!body.contains(SECOND) && !body.contains("reasoning"), "{body}");
-    world.switch(Format::Anthropic, r#""retries": 0"#);
-    world.assert_goes_on();
-    assert_eq!(thinking(&world), all_thoughts());
-}
-
-#[test]
-fn reasoning_goes_back_to_a_host_that_reads_it_and_not_to_another_model() {
-    let world = World::new(Format::OpenAi);
-    think_twice(&world);
-    let reasoning = |world: &World| -> Vec<String> {
-        let body = world.last_request().json();
-        let messages = body["messages"].as_array().cloned().unwrap_or_default();
-        messages
-            .iter()
-            .filter_map(|message| message["reasoning_content"].as_str().map(str::to_owned))
-            .collect()
-    };
-    assert_eq!(reasoning(&world), [FIRST], "with the tool's result");
-    world.assert_goes_on();
-    assert_eq!(reasoning(&world), [FIRST, SECOND], "with the next question");
-    world.switch(Format::OpenAi, r#""model": "another-model", "retries": 0"#);
-    world.assert_goes_on();
-    assert_eq!(reasoning(&world), [""; 0]);
-}
-
-/// Thinking that broke off has no signature, and so never goes back.
-#[test]
-fn thinking_that_broke_off_is_dropped_whole() {
-    let world = World::with(Format::Anthropic, r#""retries": 1"#);
-    world.server.then(Answer::judge(|exchange| {
-        let speech = Speech::new([Piece::Reasoning(FIRST.to_owned()), Piece::Text("I".to_owned())]);
-        let frames = exchange.frames(&speech);
-        Answer::Raw(exchange.stream(&frames[..4]))
-    }));
-    world.server.then(Answer::text("There are none."));
-    assert_eq!(world.answer("Which skills are there?"), "There are none.");
-    assert_eq!(thinking(&world), []);
-    world.assert_goes_on();
 }

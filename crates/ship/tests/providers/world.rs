@@ -198,14 +198,6 @@ pub(crate) fn settings_at(provider: &str, url: &str, llm: &str, others: &str) ->
     )
 }
 
-/// The name that the settings and the sentences have for a format.
-pub(crate) fn name(format: Format) -> &'static str {
-    match format {
-        Format::OpenAi => "openai",
-        Format::Anthropic => "anthropic",
-    }
-}
-
 /// The same answer, with the key in the error's message.
 pub(crate) fn planted(answer: Answer) -> Answer {
     Answer::judge(move |exchange| match settled(&answer, exchange) {
@@ -215,15 +207,6 @@ pub(crate) fn planted(answer: Answer) -> Answer {
             status.body = body.replace(r#""message":""#, &with_key).into_bytes();
             Answer::Status(status)
         }
-        other => other,
-    })
-}
-
-/// The same answer, with one more header.
-pub(crate) fn with_header(answer: Answer, name: &'static str, value: &str) -> Answer {
-    let value = value.to_owned();
-    Answer::judge(move |exchange| match settled(&answer, exchange) {
-        Answer::Status(status) => Answer::Status(status.header(name, &value)),
         other => other,
     })
 }
@@ -289,9 +272,4 @@ pub(crate) fn both(show: impl Fn(Format) + Sync) {
             scope.spawn(move || show(format));
         }
     });
-}
-
-/// The parts of a message, each as its type and its state.
-pub(crate) fn part_states(message: &Json) -> Vec<(String, String)> {
-    array(message, "parts").iter().map(|part| (text(part, "type"), text(part, "state"))).collect()
 }
