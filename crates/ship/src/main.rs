@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod markdown;
 mod output;
+mod pager;
 mod process;
 mod progress_line;
 mod session;
@@ -77,7 +78,10 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Chat => commands::chat::run(session).await,
         Command::Send { text } => commands::send::run(session, text).await,
         Command::Chats => commands::chats::run(session).await,
-        Command::History { last, ledger } => commands::history::run(session, *last, *ledger).await,
+        Command::History { last, ledger } => {
+            let _pager = if session.json { None } else { pager::Pager::start() };
+            commands::history::run(session, *last, *ledger).await
+        }
         Command::Inspect { request: Some(id), raw, .. } => {
             commands::inspect::run_past(session, id, *raw).await
         }

@@ -14,8 +14,7 @@ mod line;
 mod rows;
 mod wrap;
 
-use std::io::IsTerminal;
-
+use crate::pager::is_read_at_terminal;
 use crate::style::Style;
 use crate::table;
 use inline::{Colour, Sgr, StyledText, Token};
@@ -66,7 +65,7 @@ enum LinePlace {
 impl Markdown {
     /// Makes a renderer for standard output.
     pub(crate) fn of_stdout() -> Self {
-        let look = match (std::io::stdout().is_terminal(), Style::of_stdout().is_coloured()) {
+        let look = match (is_read_at_terminal(), Style::of_stdout().is_coloured()) {
             (false, _) => LineStyle::Verbatim,
             (true, false) => LineStyle::Plain,
             (true, true) => LineStyle::Styled,

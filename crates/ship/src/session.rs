@@ -76,7 +76,7 @@ impl Session {
 
     /// Chooses the model of the chat from now on; `None` goes back to the one in the settings.
     pub(crate) async fn keep_model(&self, name: Option<String>) -> Result<(), Failure> {
-        if self.project.provider().provider == ProviderName::Offline {
+        if self.is_offline() {
             return Err(no_models());
         }
         let about = About { channel: Some("terminal".to_owned()), ..About::default() };
@@ -201,6 +201,11 @@ impl Session {
             ProviderName::Offline => "the offline model".to_owned(),
             _ => chosen_model(&self.project_of_chat()).unwrap_or_else(|| "the model".to_owned()),
         }
+    }
+
+    /// Whether the offline model answers.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.project.provider().provider == ProviderName::Offline
     }
 
     /// Describes the provider and the model to the person.

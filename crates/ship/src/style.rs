@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use crate::pager::is_read_at_terminal;
+
 /// The style of the output: with colours or without.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
@@ -10,7 +12,7 @@ pub(crate) struct Style {
 
 impl Style {
     pub(crate) fn of_stdout() -> Self {
-        Self { coloured: std::io::stdout().is_terminal() && wants_colour() }
+        Self { coloured: is_read_at_terminal() && wants_colour() }
     }
 
     pub(crate) fn of_stderr() -> Self {

@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::pager::is_paged;
+
 /// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
@@ -86,7 +88,7 @@ pub(crate) fn without_styles(text: &str) -> String {
 
 /// Returns the columns of the terminal on standard output. Other programs get whole lines.
 pub(crate) fn columns() -> usize {
-    columns_of(std::io::stdout())
+    if is_paged() { columns_of_stderr() } else { columns_of(std::io::stdout()) }
 }
 
 /// Returns the columns of the terminal on standard error.

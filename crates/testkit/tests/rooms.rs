@@ -45,7 +45,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "ship",
-        "commands process session chat_flags text_for_user arguments markdown progress_line output failure style table",
+        "commands process session chat_flags text_for_user arguments markdown progress_line output failure style table pager",
     ),
     (
         "store",

@@ -3,6 +3,7 @@
 mod completions;
 mod input;
 mod question;
+mod recap;
 mod screen;
 mod slash;
 
@@ -41,7 +42,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let mut chat =
         ChatScreen { session, agent, input, completions, news, has_failed, was_interrupted };
     if chat.input.is_interactive() && !session.json {
-        chat.greet()?;
+        chat.greet().await?;
     }
     // The unfinished work of an interrupted run comes first.
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
@@ -83,16 +84,22 @@ struct ChatScreen<'a> {
 }
 
 impl ChatScreen<'_> {
-    fn greet(&self) -> Result<(), Failure> {
+    async fn greet(&self) -> Result<(), Failure> {
         let style = Style::of_stdout();
         let root = self.session.project.root().display().to_string();
         let fit = |text: &str| style.dim(&table::fit(text, table::columns()));
         let who = table::fit(&self.session.describe_model(), table::columns().saturating_sub(9));
-        let lines = [
+        let mut lines = vec![
             format!("{} {}", style.bold("Shipmate"), style.dim(&who)),
             fit(&format!("{} in {root}", self.session.chat)),
             style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
+        // A chat that cannot be read is reported when it is used.
+        if let Ok(Some(contexts)) = self.agent.contexts(&self.session.chat).await {
+            let active = &contexts.active;
+            let recap = recap::recap(active.title(), &active.utterances(), self.session.now());
+            lines.extend(recap.iter().map(|line| fit(line)));
+        }
         output::print_line(&lines.join("\n"))
     }
 
@@ -222,6 +229,7 @@ impl ChatScreen<'_> {
                 format!("{model}, in this chat; /model - goes back to the settings'.")
             }
             Some(_) => format!("{model}, until you leave."),
+            None if self.session.is_offline() => model,
             None => format!("{model}; /model NAME chooses another one for this chat."),
         })
     }

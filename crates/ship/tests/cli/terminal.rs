@@ -120,3 +120,38 @@ fn in_a_narrow_terminal_no_line_is_longer_than_it_is_wide() {
         assert!(shown.contains("migration"), "{shown}");
     }
 }
+
+#[test]
+fn a_chat_that_is_opened_again_begins_with_a_recap() {
+    let ship = TestShip::new();
+    for text in ["one", "two", "three"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    let mut chat = ship.terminal(60, &["chat"]);
+    chat.until("you: three");
+    chat.until("> ");
+    let screen = chat.screen();
+    let at = screen.iter().position(|line| line == "Left just now: one");
+    let recap = &screen[at.expect("a recap")..];
+    assert_eq!([&*recap[1], &*recap[3]], ["you: two", "you: three"], "{screen:#?}");
+    assert!(recap[2].starts_with("  I am the offline model") && recap[2].ends_with('…'));
+    chat.leave();
+}
+
+#[test]
+fn the_history_is_read_in_a_pager_that_may_be_left_early() {
+    let paged = TestShip::new().env("PAGER", "sed s/^/paged:/");
+    let _ = paged.run(&["send", "hello"]).text();
+    let mut terminal = paged.terminal(100, &["history"]);
+    let shown = terminal.all();
+    assert!(shown.contains("paged:") && shown.contains("\u{1b}["), "with colours: {shown:?}");
+    assert!(terminal.screen().iter().all(|line| line.starts_with("paged:")), "{shown:?}");
+    assert_eq!(terminal.exit_code(), 0);
+    assert!(!paged.run(&["history"]).text().contains("paged:"), "a program gets it as it is");
+
+    let left = TestShip::new().env("PAGER", "head -1");
+    let _ = left.run(&["send", "hello"]).text();
+    let mut terminal = left.terminal(60, &["history"]);
+    assert_eq!(terminal.exit_code(), 0);
+    assert_eq!(terminal.screen().len(), 1);
+}

@@ -1,0 +1,73 @@
+//! Shows long output page by page, as `git log` does: with `$PAGER`, or with `less`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::stdio::dup2_stdout;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Whether standard output leads to a pager.
+static IS_PAGED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a person reads standard output, at the terminal itself or through a pager.
+pub(crate) fn is_read_at_terminal() -> bool {
+    is_paged() || std::io::stdout().is_terminal()
+}
+
+pub(crate) fn is_paged() -> bool {
+    IS_PAGED.load(Ordering::Relaxed)
+}
+
+/// A pager that gets standard output until it is dropped.
+pub(crate) struct Pager {
+    child: Child,
+    terminal: OwnedFd,
+}
+
+impl Pager {
+    /// Starts the pager; `None` if there is no terminal or no pager, and then the output is shown at once.
+    pub(crate) fn start() -> Option<Self> {
+        if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+            return None;
+        }
+        let mut child = command()?.stdin(Stdio::piped()).spawn().ok()?;
+        let terminal = std::io::stdout().as_fd().try_clone_to_owned().ok()?;
+        // The pager obeys Ctrl-C itself, and must not lose its writer and its terminal by it.
+        let _ = signal(SignalKind::interrupt());
+        dup2_stdout(child.stdin.take()?).ok()?;
+        IS_PAGED.store(true, Ordering::Relaxed);
+        Some(Self { child, terminal })
+    }
+}
+
+impl Drop for Pager {
+    fn drop(&mut self) {
+        // If the pager is gone, its reader has seen enough.
+        let _ = std::io::stdout().flush();
+        // The pager ends when its input does.
+        let _ = dup2_stdout(&self.terminal);
+        let _ = self.child.wait();
+        IS_PAGED.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Returns the command of the pager. An empty `$PAGER` or `cat` means that none is wanted.
+fn command() -> Option<Command> {
+    let wanted = std::env::var_os("PAGER");
+    let mut command = match &wanted {
+        Some(pager) if pager.is_empty() || pager == "cat" => return None,
+        Some(pager) => {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(pager);
+            command
+        }
+        None => Command::new("less"),
+    };
+    if std::env::var_os("LESS").is_none() {
+        // Colours are shown, and what fits on the screen needs no key and stays there.
+        command.env("LESS", "FRX");
+    }
+    Some(command)
+}
