@@ -28,14 +28,17 @@ const EXAMPLES: &str = "Examples:
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
 
 const SEND_HELP: &str =
-    "A pipe or a file on standard input is read to its end and sent behind the text.
+    "A pipe or a file on standard input is read to its end and sent behind the text;
+</dev/null leaves it out, for example in a loop that reads a file.
+A file is attached with -f, or with @ before its path in the text. A word that names no file stays text.
 
 Examples:
   ship send 'hello'
   git diff | ship send 'review this'
   ship send 'what is new here?' < CHANGELOG.md
   ship send - < question.txt
-  while read -r line; do ship send \"$line\" </dev/null; done < questions.txt";
+  ship send 'what is new in @CHANGELOG.md?'
+  ship send -f screen.png -f notes.txt 'what do you see?'";
 
 const COMPLETIONS_HELP: &str = "The script asks `ship` itself, so it knows your chats and contexts.
 
@@ -187,6 +190,9 @@ pub(crate) enum Command {
     Send {
         /// What to say; - reads all of it from standard input
         text: String,
+        /// A text or a picture to attach; can be given again
+        #[arg(short, long = "file", value_name = "FILE")]
+        files: Vec<PathBuf>,
     },
     /// List the chats of the project
     Chats,

@@ -16,6 +16,8 @@ pub(crate) mod inspect;
 pub(crate) mod interrupt;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod mentions;
+pub(crate) mod message_draft;
 pub(crate) mod message_exchange;
 mod polling;
 pub(crate) mod repair;

@@ -226,7 +226,7 @@ pub(crate) const BUSY: &str = "storage_busy";
 const STORAGE: &str = "storage";
 
 /// The code for a message that cannot be accepted, for example because it is too long.
-const REFUSED: &str = "refused";
+pub(crate) const REFUSED: &str = "refused";
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {

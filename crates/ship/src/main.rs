@@ -76,7 +76,7 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
             Ok(ExitCode::SUCCESS)
         }
         Command::Chat => commands::chat::run(session).await,
-        Command::Send { text } => commands::send::run(session, text).await,
+        Command::Send { text, files } => commands::send::run(session, text, files).await,
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => {
             let _pager = if session.json { None } else { pager::Pager::start() };

@@ -19,6 +19,7 @@ use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
 use super::frozen_holder::{FrozenHolder, command_failure};
 use super::interrupt::{Interrupt, unless_interrupted};
+use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange, open_questions};
 use super::polling::until_next_read;
 use crate::failure::{Failure, INTERRUPTED};
@@ -287,7 +288,7 @@ impl ChatScreen<'_> {
 
     /// For programs: prints each answer on a line, like `ship send --json`.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
-        let answered = super::send::answer(self.session, &self.agent, text).await;
+        let answered = super::send::answer(self.session, &self.agent, text.into()).await;
         match answered.and_then(|answer| answer.print(self.session)) {
             Err(failure) => self.print_failure(failure),
             Ok(()) => Ok(()),
@@ -365,10 +366,26 @@ impl ChatScreen<'_> {
         Ok(None)
     }
 
+    /// Makes a message of a line. A person's line can name files; a piped one is sent as it is.
+    fn draft(&self, text: &str) -> Result<MessageDraft, Failure> {
+        if !self.input.is_interactive() {
+            return Ok(text.into());
+        }
+        let (draft, names) = MessageDraft::with_mentioned_files(self.session, text)?;
+        if !names.is_empty() {
+            self.print_note(&format!("(attached {})", names.join(", ")))?;
+        }
+        Ok(draft)
+    }
+
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
         let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let accepted = match turn.accept(text, &interrupt).await {
+        let accepted = match self.draft(text) {
+            Ok(draft) => turn.accept(draft, &interrupt).await,
+            Err(failure) => Err(failure),
+        };
+        let accepted = match accepted {
             Ok(AcceptResult::Yes(accepted)) => accepted,
             Ok(AcceptResult::Unknown) => {
                 screen.end_early()?;
@@ -458,10 +475,14 @@ impl ChatScreen<'_> {
 
     /// Keeps a message that was typed instead of an answer.
     async fn keep_message(&self, text: &str) -> Result<(), Failure> {
-        match MessageExchange::new(self.session, &self.agent)
-            .accept(text, &Interrupt::default())
-            .await
-        {
+        let accepted = match self.draft(text) {
+            Ok(draft) => {
+                let turn = MessageExchange::new(self.session, &self.agent);
+                turn.accept(draft, &Interrupt::default()).await
+            }
+            Err(failure) => Err(failure),
+        };
+        match accepted {
             Ok(AcceptResult::Yes(_)) => {
                 self.print_note("Kept; it is answered once this is settled.")
             }

@@ -209,10 +209,12 @@ async fn waiting_messages(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
         (entry.entry.str("role") == Some("user")).then_some(())?;
         let text = entry.entry.get("text").cloned().unwrap_or_default();
         let part = Object::from([("type", Json::from("text")), ("text", text)]);
-        let part = UiPart::from_json(part.into());
+        let attached = entry.entry.get("attachments").and_then(Json::as_array);
+        let parts = std::iter::once(Json::from(part)).chain(attached.unwrap_or_default().to_vec());
+        let parts = parts.map(UiPart::from_json).collect();
         let first = || format!("u_{}", line.seq);
         let id = view.as_ref().map_or_else(first, |view| inbound_message_id(view, line.seq));
-        let mut message = UiMessage::new(id, Role::User, vec![part]);
+        let mut message = UiMessage::new(id, Role::User, parts);
         NewMetadata::of_queued(entry).write_to(&mut message);
         Some(message)
     };
@@ -254,9 +256,10 @@ fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Resul
                     output::print_line(&shown(&sent.with_list()))?;
                 }
             }
-            UiPart::File(file) => output::print_line(
-                &style.cyan(&format!("[file {}]", output::escape_unprintable(file.media_type()))),
-            )?,
+            UiPart::File(file) => output::print_line(&style.cyan(&format!(
+                "[file {}]",
+                output::escape_unprintable(file.filename().unwrap_or(file.media_type()))
+            )))?,
             UiPart::Reasoning(_)
             | UiPart::SourceUrl(_)
             | UiPart::SourceDocument(_)
@@ -367,6 +370,12 @@ fn print_entry(session: &Session, seq: LedgerSeq, entry: LedgerEntry) -> Result<
     }
     let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
     let text = output::escape_unprintable(entry.entry.str("text").unwrap_or_default());
+    let files = entry.entry.get("attachments").and_then(Json::as_array).map_or(0, <[Json]>::len);
+    let text = match files {
+        0 => text,
+        1 => format!("{text}\n[1 file]"),
+        _ => format!("{text}\n[{files} files]"),
+    };
     // Further lines are indented, so that a text cannot pose as an entry.
     let text = text.replace('\n', &format!("\n{:17}", ""));
     output::print_line(&format!("{:>5}  {} {text}", seq.get(), Style::of_stdout().bold(&role)))

@@ -11,6 +11,7 @@ use ship_store::{ChatKey, LedgerBody, LedgerLine, Store};
 use super::context::line_for_shell;
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
 use super::interrupt::{Interrupt, break_line};
+use super::message_draft::MessageDraft;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -41,14 +42,15 @@ impl<'a> MessageExchange<'a> {
     /// Makes a message durable. If the person leaves before that, nothing is promised.
     pub(crate) async fn accept(
         &self,
-        text: &str,
+        draft: MessageDraft,
         interrupt: &Interrupt,
     ) -> Result<AcceptResult, Failure> {
         let request = new_id();
         let request_id = format!("req_{request}");
         let inbound = Inbound {
             key: format!("terminal:{request}"),
-            text: text.to_owned(),
+            text: draft.text,
+            attachments: draft.attachments,
             channel: "terminal".to_owned(),
             username: std::env::var("USER").ok().filter(|name| !name.is_empty()),
             request_id: request_id.clone(),

@@ -1,5 +1,6 @@
 //! `ship send`: sends one message and prints its answer.
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use ship_store::{ContextId, Metadata, STOPPED, notices};
 use super::answer_cost::AnswerCost;
 use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
+use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
 use super::run_activity::RunActivity;
 use super::standard_input;
@@ -20,20 +22,35 @@ use crate::output;
 use crate::session::Session;
 use crate::text_for_user::{self, project_texts_for_user};
 
-pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let text = match text {
-        "-" => standard_input::read(session).await?,
-        text => match standard_input::read_piped(session).await? {
-            Some(piped) => format!("{text}\n\n{piped}"),
-            None => text.to_owned(),
-        },
+pub(crate) async fn run(
+    session: &Session,
+    text: &str,
+    files: &[PathBuf],
+) -> Result<ExitCode, Failure> {
+    let mut draft = match text {
+        "-" => MessageDraft::from(standard_input::read(session).await?.as_str()),
+        text => draft_with_pipe(session, text).await?,
     };
-    if text.trim().is_empty() {
+    files.iter().try_for_each(|file| draft.attach(session, file))?;
+    if draft.text.trim().is_empty() {
         return Err(Failure::new("empty", "there is nothing to send")
             .with_hint(session.chat_flags.add_to("ship send 'hello'")));
     }
-    answer(session, &session.agent()?, &text).await?.print(session)?;
+    answer(session, &session.agent()?, draft).await?.print(session)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a message of a text that a person wrote, the files that it names, and what is piped. An `@` in a piped text
+/// means nothing: another program wrote it.
+async fn draft_with_pipe(session: &Session, text: &str) -> Result<MessageDraft, Failure> {
+    let (mut draft, names) = MessageDraft::with_mentioned_files(session, text)?;
+    if !names.is_empty() {
+        output::print_notice(&format!("attached {}", names.join(", ")));
+    }
+    if let Some(piped) = standard_input::read_piped(session).await? {
+        draft.text = format!("{text}\n\n{piped}");
+    }
+    Ok(draft)
 }
 
 /// An answer to a message that was sent.
@@ -50,14 +67,14 @@ pub(super) struct SentAnswer {
 pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
-    text: &str,
+    draft: MessageDraft,
 ) -> Result<SentAnswer, Failure> {
     let turn = MessageExchange::new(session, agent);
     let mut activity = RunActivity::begin(session);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
-    let AcceptResult::Yes(accepted) = turn.accept(text, &interrupt).await? else {
+    let AcceptResult::Yes(accepted) = turn.accept(draft, &interrupt).await? else {
         break_line();
         return Err(unknown_if_kept().by_interrupt(true));
     };

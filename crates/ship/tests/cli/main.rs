@@ -1,5 +1,6 @@
 //! The `ship` command from the outside: the real program, in folders of its own.
 
+mod attachments;
 mod chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod config_edit;

@@ -1,5 +1,6 @@
 //! A picture that the model refuses does not stop the chat.
 
+use ship_message::DataUrl;
 use ship_message::json::Json;
 use ship_store::{FileStore, Store as _, StoreOptions};
 use ship_testkit::llm::{Answer, Status};
@@ -56,6 +57,22 @@ fn a_model_that_takes_no_pictures_is_asked_again_without() {
             &["Look.", "What is in the picture?"],
         );
         world.assert_goes_on();
+    });
+}
+
+#[test]
+fn an_attached_picture_and_an_attached_text_are_sent_to_the_model() {
+    both(|format| {
+        let world = World::new(format);
+        world.server.otherwise(Answer::text("A dot."));
+        let url = format!("data:image/png;base64,{PICTURE}");
+        let bytes = DataUrl::parse(&url).and_then(|data| data.bytes()).expect("base64");
+        std::fs::write(world.ship.root().join("dot.png"), bytes).expect("written");
+        world.ship.write("notes.txt", "It is small.");
+        let ran = world.ship.run(&["send", "-f", "dot.png", "-f", "notes.txt", "What is it?"]);
+        assert_eq!(ran.text(), "A dot.\n");
+        let body = String::from_utf8_lossy(&world.server.requests()[0].body).into_owned();
+        assert_says(&body, &["What is it?", PICTURE, "notes.txt", "It is small."]);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Completes commands, their arguments, contexts and checkpoints with Tab.
+//! Completes commands, their arguments, contexts, checkpoints and files with Tab.
 
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ use rustyline::{Context, Helper};
 use ship_agent::ContextList;
 
 use super::slash::{COMMANDS, SUBCOMMANDS};
+use crate::commands::mentions::{escape_path, mentions};
+use crate::commands::message_draft::resolve;
 use crate::output;
 use crate::table;
 
@@ -22,7 +24,7 @@ struct CompletionWords {
     checkpoints: Vec<String>,
 }
 
-/// Completes lines that begin with a slash. The chat updates the words when they change.
+/// Completes lines that begin with a slash, and paths behind an `@`. The chat updates the words when they change.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
     words: Arc<Mutex<CompletionWords>>,
@@ -63,7 +65,7 @@ impl Completions {
         }
         match typed.starts_with('/') {
             true => (0, matching_words(COMMANDS.iter().map(|command| command.name), typed)),
-            false => (0, Vec::new()),
+            false => matching_files(typed),
         }
     }
 
@@ -82,6 +84,34 @@ impl Completions {
         };
         known.contexts.iter().filter_map(pair).collect()
     }
+}
+
+/// Returns the files that the last word can name, if it begins with an `@`.
+fn matching_files(typed: &str) -> (usize, Vec<Pair>) {
+    let last = mentions(&format!("{typed}\u{1}")).pop();
+    let Some(path) = last.as_ref().and_then(|mention| mention.path.strip_suffix('\u{1}')) else {
+        return (0, Vec::new());
+    };
+    let at = last.as_ref().map_or(0, |mention| mention.start + 1);
+    let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
+    let listed = std::fs::read_dir(resolve(if folder.is_empty() { "./" } else { folder }));
+    let mut found: Vec<Pair> = listed
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let file = entry.file_name().into_string().ok()?;
+            let is_wanted =
+                file.starts_with(name) && (!file.starts_with('.') || name.starts_with('.'));
+            let end = if entry.path().is_dir() { "/" } else { "" };
+            is_wanted.then(|| Pair {
+                display: output::escape_unprintable(&format!("{file}{end}")),
+                replacement: escape_path(&format!("{folder}{file}{end}")),
+            })
+        })
+        .collect();
+    found.sort_by(|one, other| one.display.cmp(&other.display));
+    (at, found)
 }
 
 fn matching_words<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Pair> {

@@ -1,0 +1,95 @@
+//! Files that go with a message: named behind an `@`, or by a flag.
+
+use ship_message::json::Json;
+
+use crate::harness::{TestShip, text};
+
+/// The beginning of a picture, which is enough to know it.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n0000";
+
+fn ship() -> TestShip {
+    let ship = TestShip::new().file("notes.txt", "one\ntwo\n").file("my plan.md", "soup\n");
+    std::fs::write(ship.root().join("a.png"), PNG).expect("it is there");
+    std::fs::write(ship.root().join("b.zip"), b"PK\x03\x04\xff\xfe").expect("it is there");
+    ship
+}
+
+/// The parts of the first message: texts, and names of files with their types.
+fn parts(ship: &TestShip) -> Vec<String> {
+    let messages = ship.run(&["history", "--json"]).json_lines();
+    let parts = messages[0].get("parts").and_then(Json::as_array).expect("it is there");
+    let part = |part: &Json| match part.get("filename") {
+        None => text(part, "text"),
+        Some(name) => {
+            format!("{} {}", name.as_str().expect("it is there"), text(part, "mediaType"))
+        }
+    };
+    parts.iter().map(part).collect()
+}
+
+#[test]
+fn files_are_attached_by_a_flag_and_by_an_at_sign() {
+    let ship = ship();
+    let said = "compare @notes.txt, (@\"my plan.md\") and @notes.txt";
+    let ran = ship.run(&["send", "-f", "a.png", said]);
+    assert_eq!(ran.code(), 0);
+    assert!(ran.err().contains("(attached notes.txt, my plan.md)"), "{}", ran.err());
+    let notes = "<file name=\"notes.txt\">\none\ntwo\n</file>";
+    let plan = "<file name=\"my plan.md\">\nsoup\n</file>";
+    assert_eq!(parts(&ship), [said, notes, plan, "a.png image/png"]);
+    assert!(ship.run(&["history"]).text().contains("[file a.png]"));
+    assert!(ship.run(&["history", "--ledger"]).text().contains("[3 files]"));
+}
+
+#[test]
+fn a_word_that_names_no_file_is_text_and_so_is_all_that_is_piped() {
+    let ship = ship();
+    let said = "ask @anna, me@notes.txt or @@";
+    let _ = ship.piped(&["send", said], "@notes.txt\n").text();
+    assert_eq!(parts(&ship), [format!("{said}\n\n@notes.txt\n")]);
+    let piped = TestShip::new().file("notes.txt", "one\n");
+    let _ = piped.piped(&["chat"], "@notes.txt\n").text();
+    assert_eq!(parts(&piped), ["@notes.txt"]);
+    let stdin = TestShip::new().file("notes.txt", "one\n");
+    let _ = stdin.piped(&["send", "-"], "@notes.txt").text();
+    assert_eq!(parts(&stdin), ["@notes.txt"]);
+}
+
+#[test]
+fn a_file_that_no_model_reads_is_refused_and_nothing_is_sent() {
+    let ship = ship();
+    ship.write("ship.json", "{ \"limits\": { \"messageBytes\": 100 } }");
+    ship.write("long.txt", &"x".repeat(101));
+    for (arguments, reason) in [
+        (&["send", "--json", "-f", "b.zip", "look"][..], "neither text in UTF-8 nor a PNG"),
+        (&["send", "--json", "look at @b.zip"], "neither text in UTF-8 nor a PNG"),
+        (&["send", "--json", "-f", "missing.txt", "look"], "missing.txt cannot be read"),
+        (&["send", "--json", "-f", ".", "look"], ". cannot be read"),
+        (&["send", "--json", "@long.txt"], "longer than a message may be (100 bytes)"),
+    ] {
+        let error = ship.run(arguments).error();
+        let message = text(&error, "message");
+        assert!(message.contains(reason) && message.ends_with("nothing was sent"), "{message}");
+        assert_eq!(text(&error, "code"), "refused");
+    }
+    assert_eq!(ship.said(), []);
+}
+
+#[test]
+fn in_a_chat_tab_completes_a_path_and_its_file_is_attached() {
+    let ship = ship();
+    let mut terminal = ship.terminal(80, &["chat"]);
+    terminal.until("> ");
+    terminal.types("read @my\t");
+    terminal.until("@my\\ plan.md");
+    terminal.types("\r");
+    terminal.until("(attached my plan.md)");
+    terminal.until("You said:");
+    terminal.until("> ");
+    terminal.types("and @b.zip\r");
+    terminal.until("nothing was sent");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(parts(&ship), ["read @my\\ plan.md", "<file name=\"my plan.md\">\nsoup\n</file>"]);
+    assert_eq!(ship.said().len(), 2);
+}
