@@ -664,3 +664,47 @@ pub(super) fn derived_state(bytes: &[u8]) -> Option<DerivedState> {
 fn checksum(value: &Object) -> String {
     format!("{:08x}", crc32c::crc32c(Json::from(value.clone()).to_string().as_bytes()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::thread::scope;
+
+    use super::*;
+    use crate::StoreOptions;
+    use crate::disk::MemoryDisk;
+
+    fn entry(key: &str) -> LedgerEntry {
+        LedgerEntry { key: key.to_owned(), entry: Object::from([("text", "hi")]) }
+    }
+
+    /// The lines of one batch are written and synced together.
+    #[test]
+    fn entries_that_come_during_a_write_are_one_batch() {
+        let env = Arc::new(Env::new(Box::new(MemoryDisk::new()), StoreOptions::default()));
+        let chat = ChatFiles::new(env, "a".parse().unwrap());
+        chat.create(&About::default()).unwrap();
+        chat.accept(entry("first")).unwrap();
+        // The first writer takes as long as this is held.
+        let right = chat.take_write_right("test").unwrap();
+        let seqs: BTreeSet<u64> = scope(|scope| {
+            let accept = |number: usize| {
+                let chat = &chat;
+                scope.spawn(move || chat.accept(entry(&number.to_string())).unwrap().seq.get())
+            };
+            let leader = accept(0);
+            chat.additions.wait_for(0);
+            let others: Vec<_> = (1..8).map(accept).collect();
+            chat.additions.wait_for(others.len());
+            drop(right);
+            leader.join().unwrap();
+            others.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        let (first, last) = (seqs.first().unwrap(), seqs.last().unwrap());
+        assert_eq!((seqs.len(), last - first), (7, 6));
+        let (_, bytes) =
+            chat.env.read(&chat.paths.conversations.join("history.jsonl")).unwrap().unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.matches(&format!(r#""batch":[{first},{last}]"#)).count(), 7, "{text}");
+    }
+}

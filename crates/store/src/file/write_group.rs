@@ -70,9 +70,21 @@ impl<Op, Out> WriteGroup<Op, Out> {
 }
 
 #[cfg(test)]
+impl<Op, Out> WriteGroup<Op, Out> {
+    /// Blocks until a writer leads and this number of others wait for it.
+    pub(super) fn wait_for(&self, others: usize) {
+        let is_so =
+            |state: &WriteGroupState<Op, Out>| state.leading && state.waiting.len() >= others;
+        while !is_so(&self.state.lock()) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread::{scope, yield_now};
+    use std::thread::scope;
 
     use super::*;
 
@@ -84,9 +96,7 @@ mod tests {
         let commit = |ops: Vec<u32>| {
             let others =
                 if commits.fetch_add(1, Ordering::Relaxed) == 0 { 32 - ops.len() } else { 0 };
-            while group.state.lock().waiting.len() < others {
-                yield_now();
-            }
+            group.wait_for(others);
             ops.into_iter().map(|op| op * 2).collect()
         };
         scope(|scope| {
