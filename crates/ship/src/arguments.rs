@@ -82,8 +82,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY", global = true, env = "SHIP_CHAT", hide_env_values = true)]
     #[arg(default_value = DEFAULT_CHAT, help_heading = GLOBAL)]
     pub(crate) chat: String,
-    /// The model for this command [default: the chat's, see /model in `ship chat`, else the settings']
-    #[arg(long, value_name = "NAME", global = true)]
+    /// The model for this command [default: the chat's]
+    #[arg(long, value_name = "NAME", global = true, help_heading = GLOBAL)]
     pub(crate) model: Option<String>,
     /// Print JSON, for programs
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -208,60 +208,60 @@ pub(crate) enum Command {
         #[arg(long)]
         ledger: bool,
     },
-    /// Show what the model would be sent now, or was sent once, piece by piece with its tokens
+    /// Show what the model would see now, or saw in an earlier request, with tokens
     #[command(
         after_help = "Examples:\n  ship inspect\n  ship inspect --requests\n  ship inspect --request q_0123456789abcdef\n  ship inspect --request q_0123456789abcdef --raw | sha256sum"
     )]
     Inspect {
-        /// A request that was made, by its id, or the last one for a message, by that one's request id
+        /// An earlier request: its id, or the request id of a message
         #[arg(long, value_name = "ID", conflicts_with = "requests")]
         request: Option<String>,
         /// Print the body of that request, byte for byte
         #[arg(long)]
         raw: bool,
-        /// List the requests that were made
+        /// List earlier requests
         #[arg(long)]
         requests: bool,
         /// How many of the newest to list
         #[arg(long, value_name = "N", default_value_t = 20)]
         last: usize,
     },
-    /// Make room in the context: older messages become a summary, and the originals are kept
+    /// Make room: older messages become a summary, and the originals are kept
     #[command(
         after_help = "Examples:\n  ship compact --dry-run\n  ship compact --instructions 'keep all prices'\n  ship compact --undo"
     )]
     Compact {
-        /// Only tell what would be done
+        /// Tell what would be done, and change nothing
         #[arg(long, conflicts_with = "undo")]
         dry_run: bool,
-        /// Bring the originals back, before what was said since
+        /// Bring the originals back
         #[arg(long)]
         undo: bool,
-        /// What the summary should heed in particular
+        /// What the summary should keep in particular
         #[arg(long, value_name = "TEXT", conflicts_with_all = ["undo", "dry_run"])]
         instructions: Option<String>,
     },
-    /// Leave the active context, come back to another, look at them
+    /// Switch between the contexts of a chat, and look at them
     #[command(
         subcommand,
         after_help = "Examples:\n  ship context list\n  ship context new --title Dinner\n  ship context load 'database plan'\n  ship context load -"
     )]
     Context(ContextCommand),
-    /// Name this point of the active context, to come back to
+    /// Give this point a name, to come back to
     #[command(after_help = "Example:\n  ship checkpoint 'before the rewrite'")]
     Checkpoint {
-        /// What it is called
+        /// The name of the checkpoint
         name: String,
     },
-    /// Go on in a copy of the active context, here or in another chat
+    /// Continue in a copy, here or in another chat
     #[command(
         after_help = "Examples:\n  ship fork\n  ship fork --at 'before the rewrite'\n  ship fork --to terminal:try"
     )]
     Fork {
-        /// The checkpoint or the id of the message that the copy ends with [default: the newest]
+        /// Where the copy ends: a checkpoint or a message id [default: the newest message]
         #[arg(long, value_name = "NAME|ID")]
         at: Option<String>,
-        /// The chat that gets the copy; it must be a new one [default: this one]
+        /// A new chat for the copy [default: this chat]
         #[arg(long, value_name = "CHAT")]
         to: Option<String>,
     },
@@ -274,18 +274,18 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME|ID")]
         to: String,
     },
-    /// Take the last new, load, clear, fork or rewind back; once more does it again
+    /// Undo the last new, load, clear, fork or rewind; a second undo restores it
     Undo,
     /// Look for damage in every chat; changes nothing
     Verify,
-    /// Heal what can be healed in every chat; what cannot is known to `ship verify` from then on
+    /// Repair damage in every chat; what cannot be repaired is listed as known
     #[command(after_help = "Examples:\n  ship repair --dry-run\n  ship repair")]
     Repair {
-        /// Only tell what would be done
+        /// Tell what would be done, and change nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Print every setting in force and where it came from, or change one
+    /// Show all settings and where they come from, or change one
     #[command(
         after_help = "Examples:\n  ship config\n  ship config get llm.maxTokens\n  ship config set llm.maxTokens 2000\n  ship config set --user llm.retries 2"
     )]
@@ -298,10 +298,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  ship logs --follow\n  ship logs --request req_0123456789abcdef"
     )]
     Logs {
-        /// Go on printing as lines come
+        /// Keep printing new lines
         #[arg(long)]
         follow: bool,
-        /// Only what belongs to this request
+        /// Only the lines of this request
         #[arg(long, value_name = "ID")]
         request: Option<String>,
     },

@@ -10,9 +10,9 @@ const LOAD_EXAMPLES: &str = "Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum ContextCommand {
-    /// List the contexts of a chat: the active one, then the others, the one left last first
+    /// List the contexts of a chat, the active one first
     List {
-        /// How many of the others, at most 200
+        /// How many to list, at most 200
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u64,
     },
@@ -21,48 +21,48 @@ pub(crate) enum ContextCommand {
         after_help = "Examples:\n  ship context show\n  ship context show 'database plan'\n  ship context show --json"
     )]
     Show {
-        /// Its id, the beginning of one, words of it, or - for the one left last
+        /// An id or its beginning, words from it, or - for the one you left last
         #[arg(value_name = "ID|QUERY", num_args = 0..)]
         which: Vec<String>,
     },
-    /// Leave the active context and go on in a clean one
+    /// Begin a clean context; the active one is kept
     #[command(after_help = "Examples:\n  ship context new\n  ship context new --title Dinner")]
     New {
-        /// What the new one is called
+        /// The title of the new context
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
-        /// Why the other one is left
+        /// Why you leave the other one
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Go to a context that was left
+    /// Go back to another context
     #[command(after_help = LOAD_EXAMPLES)]
     Load {
-        /// Its id, the beginning of one, words of it, or - for the one left last
+        /// An id or its beginning, words from it, or - for the one you left last
         #[arg(value_name = "ID|QUERY", required = true, num_args = 1..)]
         which: Vec<String>,
-        /// Go there, or only show it to the model: reference is as recent
+        /// Go there (switch), or only show it to the model (the others)
         #[arg(long, default_value = "switch", value_parser = ["switch", "reference", "summary", "recent", "full"])]
         mode: String,
     },
-    /// Show a context that was left to the model, for its next answer, and to you
+    /// Show another context to the model once, and stay here
     #[command(
         after_help = "Examples:\n  ship context recall 'database plan'\n  ship context recall - --mode recent"
     )]
     Recall {
-        /// Its id, the beginning of one, words of it, or - for the one left last
+        /// An id or its beginning, words from it, or - for the one you left last
         #[arg(value_name = "ID|QUERY", required = true, num_args = 1..)]
         which: Vec<String>,
-        /// How much of it
+        /// How much to show
         #[arg(long, default_value = "summary", value_parser = ["summary", "recent", "full"])]
         mode: String,
     },
-    /// Leave the active context because it is spoilt, and go on in a clean one
+    /// Drop the active context and begin a clean one; undo brings it back
     Clear,
-    /// Call the active context something else
+    /// Give the active context a new title
     #[command(after_help = "Example:\n  ship context rename 'The migration'")]
     Rename {
-        /// The new title, in one or more words
+        /// The new title
         #[arg(required = true, num_args = 1..)]
         title: Vec<String>,
     },

@@ -8,13 +8,13 @@ use crate::commands::context::ContextRequest;
 
 /// The subcommands of `/context`.
 pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
-    listed("list", "", "which there are; /context alone does the same"),
-    listed("show", "[X]", "what is in the active one, or in X"),
-    listed("new", "[TITLE]", "leave it and go on clean; --reason WHY says why"),
-    listed("load", "X", "go to X: an id, words of it, or - for the one left last"),
+    listed("list", "", "list them, like /context alone"),
+    listed("show", "[X]", "what is in this one, or in X"),
+    listed("new", "[TITLE]", "begin a clean one; --reason WHY"),
+    listed("load", "X", "go to X: an id, words, or - for the last"),
     listed("recall", "X", "show X to the model once, and stay here"),
-    listed("clear", "", "leave it because it is spoilt, and go on clean"),
-    listed("rename", "TITLE", "call it something else"),
+    listed("clear", "", "drop this one; /undo brings it back"),
+    listed("rename", "TITLE", "give it a new title"),
 ];
 
 /// Interprets a command about contexts; `None` for any other command.
