@@ -45,6 +45,10 @@ fn prepared() -> TestShip {
     run(&["checkpoint", "before the rewrite"]);
     run(&["send", "and now?"]);
     run(&["config", "set", "--user", "llm.retries", "2"]);
+    for name in ["CHANGELOG.md", "notes.txt", "question.txt"] {
+        ship.write(name, "What is new?");
+    }
+    std::fs::write(ship.root().join("screen.png"), b"\x89PNG\r\n\x1a\n").unwrap();
     for name in ["git", "man"] {
         let path = tools(&ship).join(name);
         ship.write(&format!("tools/{name}"), "#!/bin/sh\necho '+ a line'\nexec cat >/dev/null\n");
