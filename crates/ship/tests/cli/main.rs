@@ -15,6 +15,7 @@ mod examples;
 mod harness;
 mod init;
 mod limits;
+mod lines;
 mod pipes;
 mod print;
 mod questions;

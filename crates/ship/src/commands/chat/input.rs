@@ -7,7 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{CompletionType, Config, Editor, ExternalPrinter};
+use rustyline::{
+    Cmd, CompletionType, Config, Editor, ExternalPrinter, KeyCode, KeyEvent, Modifiers,
+};
 
 use super::completions::Completions;
 use crate::failure::Failure;
@@ -29,6 +31,9 @@ enum Remember {
     Yes,
     No,
 }
+
+/// The prompt of a line that belongs to the message before it.
+const CONTINUATION: &str = "… ";
 
 /// The source of lines.
 pub(super) enum LineSource {
@@ -54,6 +59,7 @@ impl LineSource {
         let mut editor: Editor<Completions, FileHistory> =
             Editor::with_config(config).map_err(|error| Failure::from_other("terminal", &error))?;
         editor.set_helper(Some(completions));
+        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         // A terminal that can only be read has no place beside its prompt.
         let printer = match editor.create_external_printer() {
             Ok(printer) => PromptPrinter(Some(Arc::new(Mutex::new(printer)))),
@@ -128,7 +134,7 @@ impl LineSource {
                     // The history is saved once its folder exists, which the first message creates. A history that
                     // cannot be saved is no reason to end the chat.
                     let _ = taken.save_history(&path);
-                    let typed = match taken.readline(prompt) {
+                    let typed = match read_message(&mut taken, prompt) {
                         Ok(line) => {
                             if matches!(remember, Remember::Yes) {
                                 let _ = taken.add_history_entry(line.as_str());
@@ -149,6 +155,30 @@ impl LineSource {
             }
         }
     }
+}
+
+/// Reads a message. A line that ends with a backslash goes on in the next one.
+fn read_message(
+    editor: &mut Editor<Completions, FileHistory>,
+    prompt: &str,
+) -> Result<String, ReadlineError> {
+    let mut text = editor.readline(prompt)?;
+    while goes_on(&text) {
+        text.pop();
+        match editor.readline(CONTINUATION) {
+            Ok(line) => text.push_str(&format!("\n{line}")),
+            // Ctrl-D ends the message.
+            Err(ReadlineError::Eof) => return Ok(text),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(text)
+}
+
+/// Whether a text ends with a backslash that means the line end. Two of them mean themselves.
+fn goes_on(text: &str) -> bool {
+    let rest = text.trim_end_matches('\\');
+    (text.len() - rest.len()) % 2 == 1
 }
 
 /// Shows notes above the line that the person types.

@@ -172,6 +172,7 @@ pub(super) fn help(style: Style) -> String {
     }
     for sentence in [
         "@path attaches a text or a picture.",
+        "Alt-Enter begins a new line, and so does a \\ before Enter.",
         "Tab completes, Up brings back what you typed, Ctrl-C stops an answer.",
         "Everything else is said to the agent, and kept.",
     ] {

@@ -1,0 +1,81 @@
+//! Messages of several lines in `ship chat`, and keys that come before they are asked for.
+
+use ship_testkit::terminal::Terminal;
+
+use crate::harness::TestShip;
+
+fn chat(ship: &TestShip) -> Terminal {
+    let mut terminal = ship.terminal(80, &["chat"]);
+    terminal.until("> ");
+    terminal
+}
+
+/// What the person said.
+fn questions(ship: &TestShip) -> Vec<String> {
+    ship.said().into_iter().filter(|(role, _)| role == "user").map(|(_, text)| text).collect()
+}
+
+/// Waits for an answer, and for the prompt behind it.
+fn until_answered(terminal: &mut Terminal) {
+    terminal.until("You said:");
+    terminal.until("> ");
+}
+
+#[test]
+fn a_backslash_and_alt_enter_begin_a_new_line_and_up_brings_all_lines_back() {
+    let ship = TestShip::new();
+    let mut terminal = chat(&ship);
+    terminal.types("one\\\r");
+    terminal.until("… ");
+    terminal.types("two\u{1b}\rthree\r");
+    until_answered(&mut terminal);
+    terminal.types("C:\\\\\r");
+    until_answered(&mut terminal);
+    terminal.leave();
+    let mut again = chat(&ship);
+    again.types("\u{1b}[A\u{1b}[A\r");
+    until_answered(&mut again);
+    again.leave();
+    assert_eq!(questions(&ship), ["one\ntwo\nthree", "C:\\\\", "one\ntwo\nthree"]);
+}
+
+#[test]
+fn a_line_that_goes_on_can_be_ended_or_given_up() {
+    let ship = TestShip::new();
+    let mut terminal = chat(&ship);
+    terminal.types("given up\\\r");
+    terminal.until("… ");
+    terminal.types("\u{3}");
+    terminal.until("> ");
+    terminal.types("kept\\\r");
+    terminal.until("… ");
+    terminal.types("\u{4}");
+    until_answered(&mut terminal);
+    terminal.leave();
+    assert_eq!(questions(&ship), ["kept"]);
+}
+
+#[test]
+fn a_paste_is_one_message_with_its_lines() {
+    let ship = TestShip::new();
+    let mut terminal = chat(&ship);
+    terminal.types("\u{1b}[200~one \\\n  two\n\nthree\u{1b}[201~\r");
+    until_answered(&mut terminal);
+    terminal.leave();
+    assert_eq!(questions(&ship), ["one \\\n  two\n\nthree"]);
+}
+
+#[test]
+fn the_lines_of_a_paste_without_marks_are_sent_in_order_and_none_is_lost() {
+    let ship = TestShip::new();
+    let mut terminal = chat(&ship);
+    terminal.types("one\rtwo\rthree\rhalf");
+    for _ in 0..3 {
+        terminal.until("You said:");
+    }
+    terminal.until("half");
+    terminal.types(" a line\r");
+    until_answered(&mut terminal);
+    terminal.leave();
+    assert_eq!(questions(&ship), ["one", "two", "three", "half a line"]);
+}
