@@ -3,6 +3,7 @@
 mod completions;
 mod input;
 mod question;
+mod quiet_terminal;
 mod recap;
 mod screen;
 mod slash;
@@ -31,6 +32,7 @@ use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
 use question::{Question, QuestionReply};
+use quiet_terminal::QuietTerminal;
 use screen::{RunCost, Screen};
 use slash::{LineMeaning, Slash};
 
@@ -325,6 +327,7 @@ impl ChatScreen<'_> {
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
+        let _quiet = QuietTerminal::new();
         if self.input.is_interactive() {
             self.print_open_questions().await?;
         }
@@ -379,6 +382,7 @@ impl ChatScreen<'_> {
     }
 
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
+        let _quiet = QuietTerminal::new();
         let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match self.draft(text) {

@@ -79,3 +79,20 @@ fn the_lines_of_a_paste_without_marks_are_sent_in_order_and_none_is_lost() {
     terminal.leave();
     assert_eq!(questions(&ship), ["one", "two", "three", "half a line"]);
 }
+
+#[test]
+fn after_a_chat_the_terminal_shows_what_is_typed_as_before() {
+    let ship = TestShip::new();
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "\"$0\" chat; /bin/stty -a", env!("CARGO_BIN_EXE_ship")]);
+    shell.current_dir(ship.root()).env_clear().env("HOME", ship.home());
+    let mut terminal = Terminal::open(shell, 80);
+    terminal.until("> ");
+    terminal.types("hello\r");
+    until_answered(&mut terminal);
+    terminal.types("\u{4}");
+    let modes = terminal.all();
+    for mode in [" echo ", " icanon ", " icrnl "] {
+        assert!(modes.contains(mode), "{mode}: {modes}");
+    }
+}
