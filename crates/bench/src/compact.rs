@@ -18,7 +18,7 @@ const SLIDING: usize = 20;
 /// Far below what is promised of ours.
 const SLIDING_SHARE_MAX: f64 = 0.5;
 
-/// Measures both.
+/// Measures a long chat with compactions and with a sliding window.
 ///
 /// # Errors
 /// Why the conversation could not be led.

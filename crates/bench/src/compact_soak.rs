@@ -19,7 +19,7 @@ use crate::talk::{SUMMARY, Talk, asks_for_summary, inbound, words};
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Random chats.
+    /// The number of random chats.
     pub chats: u64,
     /// Messages that were answered.
     pub turns: u64,

@@ -21,7 +21,7 @@ const MODEL: &str = "m";
 const PIECE_BYTES: usize = 1460;
 const EVENT_BYTES: usize = 512 * 1024;
 
-/// Measures both.
+/// Measures compiling and reading.
 pub fn bench(report: &mut Report) {
     report.section("Requests: a window of 30 messages, compiled, in ms");
     let formats = [("OpenAI", Format::OpenAi), ("Anthropic", Format::Anthropic)];

@@ -16,7 +16,7 @@ use crate::report::{Report, Want};
 const FEW: usize = 1_000;
 const MANY: usize = 10_000;
 
-/// Measures it.
+/// Measures the queue of a chat.
 ///
 /// # Errors
 /// When the chat cannot be run, or a message is not in its contexts once and in order.

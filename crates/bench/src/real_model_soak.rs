@@ -17,7 +17,7 @@ use crate::real_hosts::{Host, RealSetup};
 pub struct Counts {
     /// Answers of the model.
     pub answers: usize,
-    /// Compactions.
+    /// The number of compactions.
     pub compactions: u64,
     /// The part of the input, in percent, that the host had cached.
     pub cached_percent: u64,

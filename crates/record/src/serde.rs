@@ -10,7 +10,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ship_message::json::{Json, Object};
 
-use self::line_fields::{LineFields, LineKind};
+use self::line_fields::{LineFields, LineForm};
 use crate::carry::{Beginning, Carry, PublishedBy, SettledRun};
 use crate::{
     ChatKey, Checkpoint, ContextBody, ContextEvent, ContextId, ContextLine, Delivery,
@@ -130,8 +130,8 @@ fn read_ledger_line(json: Json) -> Option<LedgerLine> {
 
 fn write_new_line(line: &NewLine) -> Option<Json> {
     let (kind, fields) = match line {
-        NewLine::Message(new) => (LineKind::Message, LineFields::of_new_message(new)),
-        NewLine::Event(event) => (LineKind::Event, LineFields::of_event(event)),
+        NewLine::Message(new) => (LineForm::Message, LineFields::of_new_message(new)),
+        NewLine::Event(event) => (LineForm::Event, LineFields::of_event(event)),
     };
     LineFields { kind: Some(kind), ..fields }.write()
 }
@@ -139,8 +139,8 @@ fn write_new_line(line: &NewLine) -> Option<Json> {
 fn read_new_line(json: Json) -> Option<NewLine> {
     let fields = LineFields::read(json)?;
     match fields.kind? {
-        LineKind::Message => Some(fields.into_new_message().into()),
-        LineKind::Event => fields.into_event().map(NewLine::from),
+        LineForm::Message => Some(fields.into_new_message().into()),
+        LineForm::Event => fields.into_event().map(NewLine::from),
     }
 }
 

@@ -58,9 +58,9 @@ pub fn compaction(view: &ship_store::View, new: Vec<NewLine>, from: Seq) -> Rota
 
 /// A chat whose first context has begun, its lane held.
 pub struct Begun {
-    /// The chat.
+    /// The chat that was begun.
     pub chat: Arc<dyn Chat>,
-    /// Its lane.
+    /// The lane of that chat.
     pub lane: Arc<dyn Lane>,
     /// Where its context ends.
     pub position: Position,

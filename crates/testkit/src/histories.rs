@@ -93,7 +93,7 @@ impl Feature {
 pub struct Maker {
     /// `openai` or `anthropic`.
     pub provider: &'static str,
-    /// The model.
+    /// The model that made it.
     pub model: &'static str,
 }
 
@@ -105,7 +105,7 @@ const MAKERS: [Maker; 4] = [
     Maker { provider: "openai", model: "gemini-test" },
 ];
 
-/// A history.
+/// A generated history of messages.
 #[derive(Clone, Debug)]
 pub struct History {
     /// What was said.

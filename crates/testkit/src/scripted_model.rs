@@ -37,7 +37,7 @@ pub enum ScriptedEnd {
     Fails(&'static str),
     /// With a connection that breaks.
     BreaksOff,
-    /// Never.
+    /// The answer never ends.
     Hangs,
 }
 

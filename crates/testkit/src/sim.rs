@@ -28,7 +28,7 @@ pub enum Fault {
 /// For how long calls fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
-    /// Once.
+    /// The fault happens once.
     Once,
     /// From then on.
     Forever,
@@ -58,9 +58,9 @@ pub enum Op {
 /// What a name was given to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
-    /// A folder.
+    /// The name of a folder.
     Folder,
-    /// A file.
+    /// The name of a file.
     File(u64),
     /// A symbolic link to this.
     Link(String),

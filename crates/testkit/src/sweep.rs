@@ -30,7 +30,7 @@ const EPERM: i32 = 1;
 /// The chat that is forked from it.
 const FORK: &str = "terminal:fork";
 
-/// One write.
+/// One write of a script.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Appends these messages as one batch.

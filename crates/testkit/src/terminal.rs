@@ -135,7 +135,7 @@ impl Terminal {
         self.until("> ");
     }
 
-    /// Presses keys.
+    /// Presses these keys, one after the other.
     pub fn types(&mut self, keys: &str) {
         self.ours.write_all(keys.as_bytes()).unwrap();
     }

@@ -21,7 +21,7 @@ pub enum Attachment {
         name: String,
         /// The type of the file, such as `image/png`.
         media_type: String,
-        /// The content.
+        /// The bytes of the file.
         bytes: Vec<u8>,
     },
 }

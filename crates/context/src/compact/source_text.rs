@@ -10,7 +10,7 @@ use super::identifiers::names;
 pub struct SourceText(String);
 
 impl SourceText {
-    /// Combines texts.
+    /// Combines texts into one source.
     pub fn of_texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut all = Self::default();
         texts.into_iter().for_each(|text| all.add(text));

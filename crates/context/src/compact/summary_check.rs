@@ -173,7 +173,7 @@ mod tests {
         );
     }
 
-    /// Counts bytes.
+    /// Counts bytes instead of tokens.
     fn count(text: &str) -> u64 {
         text.len() as u64
     }

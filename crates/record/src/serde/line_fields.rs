@@ -12,7 +12,7 @@ const OWN: [&str; 4] = ["seq", "type", "rev", "in"];
 #[derive(Default)]
 pub(super) struct LineFields {
     pub(super) seq: Option<u64>,
-    pub(super) kind: Option<LineKind>,
+    pub(super) kind: Option<LineForm>,
     pub(super) rev: u64,
     pub(super) inbox: Option<LedgerSeq>,
     pub(super) body: Object,
@@ -20,12 +20,12 @@ pub(super) struct LineFields {
 
 /// Tells messages from events; the `type` of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LineKind {
+pub(super) enum LineForm {
     Message,
     Event,
 }
 
-ship_message::names!(LineKind { Message = "msg", Event = "evt" });
+ship_message::names!(LineForm { Message = "msg", Event = "evt" });
 
 impl LineFields {
     /// Writes the line; `None` if the body has a field of the line, as the store refuses it.
@@ -56,7 +56,7 @@ impl LineFields {
         };
         let (seq, rev, inbox) = (number("seq")?, number("rev")?, number("in")?);
         let kind = match body.remove("type") {
-            Some(kind) => Some(LineKind::named(kind.as_str()?)?),
+            Some(kind) => Some(LineForm::named(kind.as_str()?)?),
             None => None,
         };
         let inbox = inbox.map(LedgerSeq::new);
@@ -80,10 +80,10 @@ impl LineFields {
     pub(super) fn of_ledger(body: &LedgerBody) -> Option<Self> {
         match body {
             LedgerBody::Entry(entry) => {
-                Some(Self { kind: Some(LineKind::Message), ..Self::of_entry(entry)? })
+                Some(Self { kind: Some(LineForm::Message), ..Self::of_entry(entry)? })
             }
             LedgerBody::Delivery(delivery) => {
-                let (kind, body) = (Some(LineKind::Event), delivery.to_body());
+                let (kind, body) = (Some(LineForm::Event), delivery.to_body());
                 Some(Self { kind, body, ..Self::default() })
             }
         }
@@ -91,8 +91,8 @@ impl LineFields {
 
     pub(super) fn into_ledger(self) -> Option<LedgerBody> {
         match self.kind? {
-            LineKind::Message => self.into_entry().map(LedgerBody::Entry),
-            LineKind::Event => Delivery::from_body(&self.body).map(LedgerBody::Delivery),
+            LineForm::Message => self.into_entry().map(LedgerBody::Entry),
+            LineForm::Event => Delivery::from_body(&self.body).map(LedgerBody::Delivery),
         }
     }
 
@@ -116,19 +116,19 @@ impl LineFields {
     pub(super) fn of_context(body: &ContextBody) -> Self {
         match body {
             ContextBody::Message(message) => {
-                let (kind, body) = (Some(LineKind::Message), message.clone().into_object());
+                let (kind, body) = (Some(LineForm::Message), message.clone().into_object());
                 Self { kind, body, ..Self::default() }
             }
             ContextBody::Event(event) => {
-                Self { kind: Some(LineKind::Event), ..Self::of_event(event) }
+                Self { kind: Some(LineForm::Event), ..Self::of_event(event) }
             }
         }
     }
 
     pub(super) fn into_context(self) -> Option<ContextBody> {
         match self.kind? {
-            LineKind::Message => Some(ContextBody::Message(UiMessage::from_object(self.body))),
-            LineKind::Event => self.into_event().map(ContextBody::Event),
+            LineForm::Message => Some(ContextBody::Message(UiMessage::from_object(self.body))),
+            LineForm::Event => self.into_event().map(ContextBody::Event),
         }
     }
 }

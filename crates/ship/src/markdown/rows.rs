@@ -44,7 +44,7 @@ impl Rows {
 
 /// The side at which the cells of a column stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum CellAlignment {
     Left,
     Middle,
     Right,
@@ -54,14 +54,14 @@ enum Side {
 type Cell = Vec<StyledText>;
 
 /// Returns the sides of the columns if the line is the one below a table's head.
-fn alignments(line: &str) -> Option<Vec<Side>> {
+fn alignments(line: &str) -> Option<Vec<CellAlignment>> {
     let side = |cell: String| {
         let (starts, ends) = (cell.starts_with(':'), cell.ends_with(':'));
         let dashes = cell.trim_matches(':');
         (!dashes.is_empty() && dashes.chars().all(|c| c == '-')).then_some(match (starts, ends) {
-            (true, true) => Side::Middle,
-            (false, true) => Side::Right,
-            _ => Side::Left,
+            (true, true) => CellAlignment::Middle,
+            (false, true) => CellAlignment::Right,
+            _ => CellAlignment::Left,
         })
     };
     cells(line).into_iter().map(side).collect()
@@ -90,7 +90,12 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 /// Renders a table; `None` if it cannot be made as narrow as the terminal.
-fn render(lines: &[String], sides: &[Side], width: usize, is_styled: bool) -> Option<Vec<String>> {
+fn render(
+    lines: &[String],
+    sides: &[CellAlignment],
+    width: usize,
+    is_styled: bool,
+) -> Option<Vec<String>> {
     let body = lines.iter().enumerate().filter(|(at, _)| *at != 1);
     let rows: Vec<Vec<Cell>> = body
         .map(|(at, line)| cells(line).iter().map(|cell| styled(cell, at == 0, is_styled)).collect())
@@ -159,7 +164,12 @@ fn longest_word(cell: &Cell) -> usize {
 }
 
 /// Returns the lines of one row.
-fn row_lines(row: &[Cell], widths: &[usize], sides: &[Side], is_styled: bool) -> Vec<String> {
+fn row_lines(
+    row: &[Cell],
+    widths: &[usize],
+    sides: &[CellAlignment],
+    is_styled: bool,
+) -> Vec<String> {
     let wrapped: Vec<Vec<String>> = widths
         .iter()
         .enumerate()
@@ -169,7 +179,7 @@ fn row_lines(row: &[Cell], widths: &[usize], sides: &[Side], is_styled: bool) ->
     let line = |nth: usize| {
         let cells = widths.iter().enumerate().map(|(at, width)| {
             let text = wrapped[at].get(nth).map_or("", String::as_str);
-            let side = sides.get(at).copied().unwrap_or(Side::Left);
+            let side = sides.get(at).copied().unwrap_or(CellAlignment::Left);
             pad(text, *width, side)
         });
         cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
@@ -184,12 +194,12 @@ fn wrap(cell: &Cell, width: usize, is_styled: bool) -> Vec<String> {
     out.split('\n').map(str::to_owned).collect()
 }
 
-fn pad(text: &str, width: usize, side: Side) -> String {
+fn pad(text: &str, width: usize, side: CellAlignment) -> String {
     let room = width.saturating_sub(table::width(&table::without_styles(text)));
     let before = match side {
-        Side::Left => 0,
-        Side::Middle => room / 2,
-        Side::Right => room,
+        CellAlignment::Left => 0,
+        CellAlignment::Middle => room / 2,
+        CellAlignment::Right => room,
     };
     format!("{}{text}{}", " ".repeat(before), " ".repeat(room - before))
 }

@@ -14,7 +14,7 @@ pub struct Exchange<'a> {
     pub format: Format,
     /// The request as it came.
     pub request: &'a Received,
-    /// Its body.
+    /// The body of the request.
     pub body: &'a Value,
     /// What was counted of it; the output is not known yet.
     pub counted: Usage,

@@ -12,9 +12,9 @@ use super::script::Format;
 pub struct Received {
     /// Its place among all requests, from 1.
     pub number: usize,
-    /// Its method.
+    /// The method of the request.
     pub method: String,
-    /// Its path.
+    /// The path of the request.
     pub path: String,
     /// Its headers, in order, names in lower case.
     pub headers: Vec<(String, String)>,

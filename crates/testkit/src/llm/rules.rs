@@ -123,7 +123,7 @@ pub enum Strictness {
 pub enum Auth {
     /// Some key, whichever.
     Any,
-    /// This key.
+    /// Only this key is accepted.
     Key(String),
     /// None, as local hosts do.
     None,
@@ -134,7 +134,7 @@ pub enum Auth {
 pub enum Models {
     /// All that anybody asks for.
     Any,
-    /// These.
+    /// Only these models are known.
     Only(Vec<String>),
 }
 

@@ -12,9 +12,9 @@ use crate::summary::summary_within;
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Chat completions.
+    /// The chat completions of OpenAI.
     OpenAi,
-    /// Messages.
+    /// The messages of Anthropic.
     Anthropic,
 }
 
@@ -35,7 +35,7 @@ pub enum Answer {
 pub type Decide = Arc<dyn Fn(&Exchange<'_>) -> Answer + Send + Sync>;
 
 impl Answer {
-    /// Says this.
+    /// Makes an answer that says this.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Speech(Speech::text(text))
     }
@@ -109,7 +109,7 @@ impl Speech {
         }
     }
 
-    /// Says this.
+    /// Makes an answer that says this.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new([Piece::Text(text.into())])
     }
@@ -140,7 +140,7 @@ impl Speech {
 /// A piece of what a model says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// Words.
+    /// Words of the answer.
     Text(String),
     /// Thoughts, which Anthropic signs.
     Reasoning(String),
@@ -208,11 +208,11 @@ pub struct Usage {
 /// A plain HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The status.
+    /// The number of the status.
     pub status: u16,
     /// Headers, besides those that every response has.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body of the answer.
     pub body: Vec<u8>,
 }
 

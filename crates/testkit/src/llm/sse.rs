@@ -16,9 +16,9 @@ pub struct Frame {
 pub enum Kind {
     /// The beginning of an answer or of a block in it.
     Start,
-    /// Some words.
+    /// A piece of text.
     Text,
-    /// Some thoughts.
+    /// A piece of reasoning.
     Reasoning,
     /// A call, or some of its arguments.
     Call,

@@ -32,7 +32,7 @@ pub enum FailingCommand {
 }
 
 impl FailingCommand {
-    /// Every command.
+    /// All commands that can fail.
     pub const ALL: [Self; 7] = [
         Self::FirstSend,
         Self::Send,

@@ -14,7 +14,7 @@ pub fn invalid_key() -> Refusal {
     error("key", 401, "authentication_error", "invalid x-api-key")
 }
 
-/// No key.
+/// Refuses a request without a key.
 pub fn missing_key() -> Refusal {
     error("key_missing", 401, "authentication_error", "x-api-key header is required")
 }

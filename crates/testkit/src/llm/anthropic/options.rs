@@ -30,7 +30,7 @@ const KNOWN: [&str; 21] = [
 ];
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
 
-/// Judges them.
+/// Judges the options of a request.
 pub(super) fn judge(body: &Value, rules: &Rules) -> Result<(), Refusal> {
     if !body.is_object() {
         return Err(refuse("body_type", "Input should be a valid dictionary"));

@@ -5,7 +5,7 @@ use super::super::sse::Kind;
 use super::super::{Answer, Exchange, Piece, Speech, Step};
 use super::{WORDS, steps};
 
-/// Never answers.
+/// Makes a host that never answers.
 pub fn no_answer() -> Answer {
     Answer::Raw(vec![Step::Hang])
 }

@@ -78,7 +78,7 @@ pub fn missing_key() -> Answer {
     refused(openai::errors::missing_key, anthropic::errors::missing_key, Vec::new())
 }
 
-/// 403.
+/// Answers with 403, forbidden.
 pub fn forbidden() -> Answer {
     refused(openai::errors::forbidden, anthropic::errors::forbidden, Vec::new())
 }
@@ -111,7 +111,7 @@ pub fn content_policy() -> Answer {
     refused(openai::errors::content_policy, anthropic::errors::content_policy, Vec::new())
 }
 
-/// 500.
+/// Answers with 500, an internal error.
 pub fn server_error() -> Answer {
     refused(openai::errors::server_error, anthropic::errors::server_error, Vec::new())
 }

@@ -19,7 +19,7 @@ pub fn invalid_key() -> Refusal {
     error("key", 401, "invalid_request_error", Some("invalid_api_key"), message)
 }
 
-/// No key.
+/// Refuses a request without a key.
 pub fn missing_key() -> Refusal {
     let message = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. You can obtain an API key from https://platform.openai.com/account/api-keys.";
     error("key_missing", 401, "invalid_request_error", None, message)
