@@ -130,13 +130,15 @@ async fn skills_are_listed_with_their_front_matter_and_one_that_is_not_used_with
         (".ship/skills/soup/SKILL.md", "Fry."),
         (".ship/skills/bad/SKILL.md", "---\nname: bad\n"),
     ]);
-    let script = [calls(&[call("1", "skills_list", "{}")]), text("There.")];
+    let load = call("2", "skills_load", r#"{"name":"bad"}"#);
+    let script = [calls(&[call("1", "skills_list", "{}"), load]), text("There.")];
     let ran = say(&folder, "skills?", &script).await;
     let listed = ran.agent.inspect(&chat()).await.unwrap().messages[1].to_string();
     for line in [
         r#"{"name":"soup","description":"Soup","allowedTools":["Read","Grep"],"loaded":false}"#,
         r#"{"name":"soup","description":"Fry.","loaded":false,"problem":"the one in .ship/skills/soup is not used, because one of the same name is in .claude/skills/soup; rename it to have both"}"#,
         r#""loaded":false,"problem":"its front matter begins with `---` and never ends"#,
+        "the skill `bad` cannot be used: its front matter begins with `---` and never ends",
     ] {
         assert!(listed.contains(line), "{line}\n{listed}");
     }
