@@ -44,10 +44,12 @@ impl Pager {
 
 impl Drop for Pager {
     fn drop(&mut self) {
-        // If the pager is gone, its reader has seen enough.
-        let _ = std::io::stdout().flush();
-        // The pager ends when its input does.
-        let _ = dup2_stdout(&self.terminal);
+        // The pager ends when its input does. If it is gone already, its reader has seen enough, and what it did not
+        // take must not appear behind it.
+        let _ = match std::io::stdout().flush() {
+            Ok(()) => dup2_stdout(&self.terminal),
+            Err(_) => std::fs::File::create("/dev/null").map_or(Ok(()), dup2_stdout),
+        };
         let _ = self.child.wait();
         IS_PAGED.store(false, Ordering::Relaxed);
     }
