@@ -83,11 +83,20 @@ fn ends_before(after: &str, identifier: &str) -> bool {
     let mut next = after.chars();
     match (next.next(), next.next()) {
         (Some(c), _) if c.is_ascii_digit() => false,
-        (Some(c), _) if c.is_ascii_alphabetic() => has_unit,
+        (Some(c), _) if c.is_ascii_alphabetic() => {
+            has_unit && !is_unit(&longer_unit(identifier, after))
+        }
         (Some('.' | ','), Some(c)) if c.is_ascii_digit() => has_unit,
         (Some('.'), Some(c)) if c.is_ascii_alphabetic() => has_unit,
         _ => true,
     }
+}
+
+/// Returns the unit of an identifier with the letters that follow it in a text.
+fn longer_unit(identifier: &str, after: &str) -> String {
+    let unit = identifier.rsplit(' ').next().unwrap_or_default();
+    let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+    format!("{unit}{}", &after[..letters])
 }
 
 /// Whether a byte is one that every identifier has.
@@ -191,8 +200,10 @@ mod tests {
     #[test]
     fn a_piece_of_a_longer_identifier_is_not_named() {
         let text = "1500 km, 19876-55, old_src/main.rs.bak, 12,500 EUR, v1.2.34, a/b/mod.rs:12, \
-                    www.ship.example, _plan.md_, id=4711, 10 minutes, 3GB. It is c_20260205_a.";
-        for piece in ["500 km", "9876", "src/main.rs", "main.rs", "500 EUR", "v1.2.3", "c_2026"] {
+                    www.ship.example, _plan.md_, id=4711, 10 minutes, 3GB. It is c_20260205_a. 10 GBP.";
+        for piece in
+            ["10 GB", "500 km", "9876", "src/main.rs", "main.rs", "500 EUR", "v1.2.3", "c_2026"]
+        {
             assert!(text.contains(piece) && !names(text, piece), "{piece}");
         }
         for whole in [

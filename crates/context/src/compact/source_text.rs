@@ -44,6 +44,14 @@ impl SourceText {
     fn add_value(&mut self, value: Option<&Json>) {
         match value {
             Some(Json::String(text)) => self.add(text.as_str()),
+            // Each text by itself: in written JSON, the `n` of `\n` would be a letter of the next word.
+            Some(Json::Array(values)) => {
+                values.iter().for_each(|value| self.add_value(Some(value)))
+            }
+            Some(Json::Object(fields)) => fields.iter().for_each(|(name, value)| {
+                self.add(name);
+                self.add_value(Some(value));
+            }),
             Some(value) => self.add(&value.to_string()),
             None => {}
         }
@@ -63,5 +71,28 @@ impl SourceText {
             || has(bare)
             || bare.contains(' ') && has(&bare.replace(' ', ""))
             || bare.contains('\\') && has(&bare.replace('\\', "\\\\"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_in_the_lines_of_a_tool_s_output_are_in_the_source() {
+        let message = UiMessage::parse(
+            r#"{"id":"a","role":"assistant","parts":[{"type":"tool-look","toolCallId":"c","state":"output-available",
+            "input":{"path":"C:\\ship\\log.txt"},
+            "output":{"files":["README.md\nsrc/main.rs\tsrc/lib.rs"],"at":{"day":"\n2026-02-05"},"size":48213}}]}"#,
+        )
+        .unwrap();
+        let mut source = SourceText::default();
+        source.add_message(&message);
+        for one in
+            ["README.md", "src/main.rs", "src/lib.rs", "2026-02-05", "48213", r"C:\ship\log.txt"]
+        {
+            assert!(source.has(one), "{one}");
+        }
+        assert!(!source.has("nsrc/main.rs") && !source.has("8213"));
     }
 }
