@@ -135,9 +135,12 @@ impl AnthropicReader {
             }
             Some(StreamBlock::Hidden { .. }) | None => {}
         }
-        ["text", "thinking", "signature", "partial_json"]
-            .iter()
-            .any(|key| text(key).is_some_and(|text| !text.is_empty()))
+        let is_known = ["text", "thinking", "signature", "partial_json"];
+        match is_known.iter().find_map(|key| text(key)) {
+            Some(text) => !text.is_empty(),
+            // A delta of another type, such as a citation, carries what it is for.
+            None => true,
+        }
     }
 
     fn stop_block(&mut self, index: u64, out: &mut Vec<Chunk>) {

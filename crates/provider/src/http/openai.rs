@@ -79,6 +79,8 @@ impl OpenAiReader {
     fn read_delta(&mut self, delta: &Object, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         let mut has_content =
             delta.get("role").is_some() && !std::mem::replace(&mut self.has_role, true);
+        // What only other clients understand, such as `reasoning_details`, is still an answer that goes on.
+        has_content |= delta.iter().any(|(name, value)| !READ.contains(&name) && !is_empty(value));
         let reasoning = ["reasoning_content", "reasoning"]
             .into_iter()
             .find_map(|key| Some((key, non_empty(delta.get(key)?.as_js_string()?)?)));
@@ -205,6 +207,20 @@ fn first_choice(choices: &[Json]) -> Option<&Json> {
             && choice.get("index").and_then(Json::as_u64).is_none_or(|index| index == 0)
     };
     choices.iter().find(is_first)
+}
+
+/// The fields of a delta that are read.
+const READ: [&str; 6] =
+    ["role", "content", "reasoning", "reasoning_content", "refusal", "tool_calls"];
+
+fn is_empty(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::String(text) => text.is_empty(),
+        Json::Array(values) => values.is_empty(),
+        Json::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
 }
 
 fn non_empty(text: &JsString) -> Option<&JsString> {

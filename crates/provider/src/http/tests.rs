@@ -247,12 +247,17 @@ fn only_events_that_carry_something_are_progress() {
     let text = r#"{"choices":[{"delta":{"content":"<"}}]}"#;
     let end = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":3}}"#;
-    let events = [role, role, call, empty_call, text, end, end, usage, usage, "{}"];
-    assert_eq!(progress(Api::OpenAi, &events), [1, 1, 2, 2, 3, 4, 4, 5, 5, 5]);
+    let other = r#"{"choices":[{"delta":{"reasoning_details":[{"text":"a"}]}}]}"#;
+    let no_other = r#"{"choices":[{"delta":{"reasoning_details":[],"audio":null}}]}"#;
+    let events =
+        [role, role, call, empty_call, text, other, no_other, end, end, usage, usage, "{}"];
+    assert_eq!(progress(Api::OpenAi, &events), [1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 6]);
     let start = r#"{"type":"content_block_start","content_block":{"type":"text","text":""}}"#;
     let empty = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":""}}"#;
     let text = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}"#;
     let ping = r#"{"type":"ping"}"#;
-    let events = [r#"{"type":"message_start"}"#, ping, start, empty, text, ping, "{}"];
-    assert_eq!(progress(Api::Anthropic, &events), [1, 1, 2, 2, 3, 3, 3]);
+    let citation =
+        r#"{"type":"content_block_delta","delta":{"type":"citations_delta","citation":{}}}"#;
+    let events = [r#"{"type":"message_start"}"#, ping, start, empty, text, ping, "{}", citation];
+    assert_eq!(progress(Api::Anthropic, &events), [1, 1, 2, 2, 3, 3, 3, 4]);
 }
