@@ -4,6 +4,7 @@
 //! writers at the same moment one may lose its facts on disk, but it still knows them, and writes them in its next run.
 
 use ship_message::json::{Json, Object};
+use ship_provider::HostForm;
 use ship_store::ChatKey;
 use tokio::sync::Mutex;
 
@@ -45,6 +46,13 @@ impl Engine {
             return;
         }
         let facts = self.host_facts(&known);
+        if facts.forms.has(HostForm::NoTools) && !known.stored.forms.has(HostForm::NoTools) {
+            self.tell(chat, &format!(
+                "the host refuses tools for `{}`, so the agent has none there; if the host takes them one day, \
+                 delete `.ship/hosts.json`, or set `llm.tools` to true",
+                self.provider.model()
+            ));
+        }
         match self.store.put_host_facts(&host, facts.to_object()).await {
             Ok(()) => known.stored = facts,
             Err(error) => self.log_loss_once(&mut known, chat, &error),
@@ -114,11 +122,16 @@ impl Engine {
             return;
         }
         known.has_told_window = true;
-        let warning = self.project.mask(&format!(
+        self.tell(chat, &format!(
             "it is not known how many tokens `{}` takes, so a request is compacted over {}; set `llm.window`",
             self.provider.model(),
             self.budget_tokens()
         ));
+    }
+
+    /// Tells a person something about the host, and logs it.
+    fn tell(&self, chat: &ChatKey, warning: &str) {
+        let warning = self.project.mask(warning);
         self.budget_warnings.lock().push(warning.clone());
         self.log_warning(chat, warning);
     }

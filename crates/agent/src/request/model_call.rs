@@ -213,10 +213,12 @@ impl<'a> ModelCall<'a> {
         };
         let answer = match &answered {
             Ok(answered) => {
-                let reported = answered.usage.map(|usage| usage.input);
+                // A host that reports no tokens at all has not counted them.
+                let usage = answered.usage.filter(|usage| usage.input > 0);
+                let reported = usage.map(|usage| usage.input);
                 let (estimated, answer) = (record.tokens.total(), record.max_tokens);
                 work.locked.engine.token_meter.learn_accepted(reported, estimated, answer);
-                let counted = match answered.usage {
+                let counted = match usage {
                     Some(usage) => learn_from_report(work, usage.input, counting).await,
                     None => None,
                 };

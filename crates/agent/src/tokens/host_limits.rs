@@ -109,7 +109,7 @@ impl HostLimits {
         facts.set_or_remove("limit", self.named.map(Json::from));
         facts.set_or_remove("refused", self.refused.map(Json::from));
         facts.set_or_remove("suspected", self.suspected.map(Json::from));
-        facts.set_or_remove("answer", self.answer.map(Json::from));
+        facts.set_or_remove("answerLimit", self.answer.map(Json::from));
         facts.set_or_remove("accepted", Some(self.accepted).filter(|it| *it > 0).map(Json::from));
     }
 
@@ -121,7 +121,7 @@ impl HostLimits {
             named: limit("limit"),
             refused: limit("refused"),
             suspected: limit("suspected"),
-            answer: size("answer").filter(|answer| *answer > 0),
+            answer: size("answerLimit").filter(|answer| *answer > 0),
             accepted: size("accepted").unwrap_or_default(),
         }
     }

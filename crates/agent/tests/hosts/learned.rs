@@ -222,7 +222,7 @@ async fn an_answer_that_is_too_long_by_itself_is_refused_once_by_all_processes_t
             assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done), "{format:?}");
         }
         assert_eq!(host.max_tokens(), [8_192, 4_096, 4_096], "{format:?}");
-        assert!(host.facts().contains("\"answer\":4096"), "{}", host.facts());
+        assert!(host.facts().contains("\"answerLimit\":4096"), "{}", host.facts());
         assert_eq!(host.log.of("compacted").len(), 0);
     }
 }

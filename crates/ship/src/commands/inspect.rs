@@ -74,7 +74,8 @@ fn describe_host(host: &Object) -> String {
     let facts = [
         number("limit").map(|limit| format!("takes {limit} tokens, as it has said")),
         number("refused").map(|refused| format!("has refused {refused} tokens")),
-        number("answer").map(|answer| format!("is asked for answers of {answer} tokens at most")),
+        number("answerLimit")
+            .map(|answer| format!("is asked for answers of {answer} tokens at most")),
         number("accepted").map(|accepted| format!("has accepted {accepted} tokens")),
         host.get("rate")
             .and_then(Json::as_number)
