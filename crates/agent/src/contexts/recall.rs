@@ -5,11 +5,11 @@ use ship_context::contexts::{
     is_reference_to, recall_reference,
 };
 use ship_message::{Role, UiMessage};
-use ship_store::{Metadata, NewMessage, NewMetadata, View};
+use ship_store::{LedgerBody, Metadata, NewMessage, NewMetadata, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
-use crate::chat::OpenRequest;
+use crate::chat::{LEDGER_PAGE, OpenRequest, is_message};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
@@ -89,13 +89,22 @@ async fn append_reference(
     Ok(())
 }
 
-/// Makes a message that says nothing but where it is, from what is known of the chat.
+/// Makes a message that says nothing but where it is: where the newest entry of the ledger was said.
 async fn empty_message_at(locked: &LockedChat) -> Result<UiMessage, RunError> {
     let mut message = UiMessage::new("", Role::User, Vec::new());
     let about = locked.chat.about().await?;
+    let lines = locked.chat.ledger().before(None, LEDGER_PAGE).await?;
+    let said = lines.iter().rev().find(|line| is_message(line));
+    let text = |key: &str| match &said?.body {
+        LedgerBody::Entry(entry) => entry.entry.str(key),
+        LedgerBody::Delivery(_) => None,
+    };
     NewMetadata::edit(&mut message, |metadata| {
         metadata.set_chat_key(Some(locked.chat.key().as_str()));
-        metadata.set_channel(about.channel.as_deref());
+        metadata.set_channel(text("channel").or(about.channel.as_deref()));
+        metadata.set_chat_id(text("chatId"));
+        metadata.set_thread_id(text("messageThreadId"));
+        metadata.set_chat_type(text("chatType"));
     });
     Ok(message)
 }

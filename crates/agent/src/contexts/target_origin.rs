@@ -199,9 +199,8 @@ impl OperationInProgress<'_> {
         let head = &self.view.head;
         // The rotations since the operation have noted the log that it left; directly after it, the head names it.
         let by = head.carry.published_by();
-        let left_for_another = |by: &PublishedBy| {
-            matches!(by.operation.as_deref(), Some("new" | "load" | "clear" | "fork"))
-        };
+        let left_for_another =
+            |by: &PublishedBy| !matches!(by.operation.as_deref(), Some("rewind" | "retry"));
         if !self.locked.engine.rules.contexts.enabled && by.as_ref().is_some_and(left_for_another) {
             return Ok(Err(OperationRefusal::new(ONE_CONTEXT)));
         }

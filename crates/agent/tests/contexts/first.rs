@@ -91,12 +91,16 @@ async fn what_a_chat_makes_says_that_it_is_of_this_chat() {
     for text in ["the trip", "the boat", "the sail"] {
         place.say(&format!("{text} {}", "and so on ".repeat(60))).await;
     }
+    let asked = Inbound { thread_id: Some("3".to_owned()), ..place.inbound("and in a thread?") };
+    place.agent.accept(&chat(), asked).await.unwrap();
+    place.run().await;
     place.done(ContextOperation::New { title: None, reason: None }).await;
     let recall = ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Summary };
     place.done(recall).await;
     let shown = place.messages().await;
     let metadata = shown[0].metadata().unwrap().to_string();
-    assert!(metadata.contains(r#""chatKey":"terminal:main","channel":"terminal""#), "{metadata}");
+    let here = r#""chatKey":"terminal:main","channel":"terminal","messageThreadId":"3""#;
+    assert!(metadata.contains(here), "{metadata}");
     // The messages of a copy say where they were said, and its summary is its own.
     place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     let other: ChatKey = "terminal:other".parse().unwrap();

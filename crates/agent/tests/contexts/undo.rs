@@ -262,21 +262,24 @@ async fn repair(place: &Place) {
 #[tokio::test]
 async fn where_a_chat_has_one_context_a_rewind_is_undone_and_a_switch_is_not() {
     let here = || "here".to_owned();
-    for (operation, is_undone) in [
-        (ContextOperation::New { title: None, reason: None }, false),
-        (ContextOperation::Fork { at: None, to: None }, false),
-        (ContextOperation::Rewind { to: here() }, true),
+    let new = ContextOperation::New { title: None, reason: None };
+    for (operations, is_undone) in [
+        (&[new.clone()][..], false),
+        (&[new, ContextOperation::Undo], false),
+        (&[ContextOperation::Fork { at: None, to: None }], false),
+        (&[ContextOperation::Rewind { to: here() }], true),
     ] {
         let mut setup = Setup { many_runs: true, ..Setup::default() };
         let test = setup.agent();
         test.say("hello").await;
-        for operation in [ContextOperation::Checkpoint { name: here() }, operation.clone()] {
-            test.agent.operate(&chat(), operation, "terminal").await.unwrap();
+        let checkpoint = [ContextOperation::Checkpoint { name: here() }];
+        for operation in checkpoint.iter().chain(operations) {
+            test.agent.operate(&chat(), operation.clone(), "terminal").await.unwrap();
         }
         setup.rules.contexts.enabled = false;
         let test = setup.agent();
         let undone = test.agent.operate(&chat(), ContextOperation::Undo, "terminal").await.unwrap();
         let is_refused = undone.line().contains("`context.contexts.enabled` is false");
-        assert_eq!(is_refused, !is_undone, "{operation:?}: {undone:?}");
+        assert_eq!(is_refused, !is_undone, "{operations:?}: {undone:?}");
     }
 }
