@@ -1,6 +1,7 @@
 //! `ship chat`: a person types a message, the message is on disk, the agent answers.
 
 mod completions;
+mod editor;
 mod input;
 mod question;
 mod quiet_terminal;
@@ -148,6 +149,7 @@ impl ChatScreen<'_> {
             }
             LineInput::Line(line) => match slash::interpret_line(&line) {
                 LineMeaning::Nothing => {}
+                LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
                 LineMeaning::Command(command) => return self.run_command(command).await,
                 LineMeaning::Usage(usage) => self.print_note(usage)?,
                 LineMeaning::NoCommand(meant) => self.report_unknown_command(&line, meant)?,
@@ -245,6 +247,9 @@ impl ChatScreen<'_> {
                 output::print_line(&slash::help(Style::of_stdout())).map(|()| ExitCode::SUCCESS)
             }
             Slash::History(last) => super::history::run(session, last, false).await,
+            Slash::Edit(_) => self
+                .print_note("/edit writes a message; this question comes first.")
+                .map(|()| ExitCode::SUCCESS),
             Slash::Inspect => super::inspect::run(session).await,
             Slash::Compact(request) => super::compact::run(session, request).await,
             Slash::Model(name) => self.choose_model(name).await.map(|()| ExitCode::SUCCESS),
@@ -379,6 +384,24 @@ impl ChatScreen<'_> {
             self.print_note(&format!("(attached {})", names.join(", ")))?;
         }
         Ok(draft)
+    }
+
+    /// Sends a message that is written in the person's editor.
+    async fn edit_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
+        if !self.input.is_interactive() {
+            self.print_note("/edit needs a terminal.")?;
+            return Ok(ChatAction::Listen);
+        }
+        match editor::edit_text(text) {
+            Err(failure) => self.print_failure(failure)?,
+            Ok(text) if text.is_empty() => self.print_note("(nothing was sent)")?,
+            Ok(text) => {
+                self.input.remember(&text);
+                self.print_note(&format!("> {}", output::escape_unprintable(&text)))?;
+                return self.send_message(&text).await;
+            }
+        }
+        Ok(ChatAction::Listen)
     }
 
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {

@@ -96,3 +96,28 @@ fn after_a_chat_the_terminal_shows_what_is_typed_as_before() {
         assert!(modes.contains(mode), "{mode}: {modes}");
     }
 }
+
+#[test]
+fn an_edited_message_is_sent_as_it_was_saved_and_an_empty_one_is_not() {
+    let ship = TestShip::new().file(
+        "editor",
+        "#!/bin/sh\nread -r line < \"$2\"\nprintf '%s\\nand more\\n' \"$line\" > \"$2\"\n",
+    );
+    let editor = format!("/bin/sh {}/editor --wait", ship.root().display());
+    let ship = ship.env("EDITOR", &editor);
+    let mut terminal = chat(&ship);
+    terminal.types("/edit a beginning\r");
+    until_answered(&mut terminal);
+    terminal.leave();
+    assert_eq!(questions(&ship), ["a beginning\nand more"]);
+
+    for (editor, told) in [(": >", "nothing was sent"), ("false", "nothing was sent")] {
+        let ship = TestShip::new().env("EDITOR", "vi").env("VISUAL", editor);
+        let mut terminal = chat(&ship);
+        terminal.types("/edit\r");
+        terminal.until(told);
+        terminal.until("> ");
+        terminal.leave();
+        assert_eq!(questions(&ship), Vec::<String>::new());
+    }
+}

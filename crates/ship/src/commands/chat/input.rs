@@ -88,6 +88,14 @@ impl LineSource {
         }
     }
 
+    /// Has the Up key bring a text back.
+    pub(super) fn remember(&mut self, text: &str) {
+        if let Self::Terminal { editor: Some(editor), .. } = self {
+            // A history that does not take it is no reason to stop.
+            let _ = editor.add_history_entry(text);
+        }
+    }
+
     /// Waits for a line, and remembers it for the Up key.
     pub(super) async fn line(&mut self) -> Result<LineInput, Failure> {
         self.next("> ", Remember::Yes).await

@@ -17,6 +17,8 @@ pub(super) enum Slash {
     History(usize),
     Inspect,
     Compact(compact::CompactFlags),
+    /// Opens the editor on this text, and sends what was saved.
+    Edit(String),
     /// Chooses the model of this chat, or tells which one answers.
     Model(Option<String>),
     /// Concerns the contexts of the chat.
@@ -38,11 +40,12 @@ const fn listed(name: &'static str, takes: &'static str, about: &'static str) ->
     Listed { name, takes, about }
 }
 
-pub(super) const COMMANDS: [Listed; 16] = [
+pub(super) const COMMANDS: [Listed; 17] = [
     listed("/help", "", "this list"),
     listed("/history", "[N]", "what was said last"),
     listed("/retry", "", "ask again; the first answer is kept"),
     listed("/model", "[NAME]", "show or choose the model of this chat"),
+    listed("/edit", "[TEXT]", "write a message in your editor ($VISUAL, $EDITOR)"),
     listed("/inspect", "", "what the model would be sent now"),
     listed("/context", "…", "the contexts of this chat:"),
     listed("/checkpoint", "NAME", "name this point"),
@@ -92,6 +95,7 @@ pub(super) fn interpret_line(line: &str) -> LineMeaning {
             Ok(count) => LineMeaning::Command(Slash::History(count)),
             Err(_) => LineMeaning::Usage("/history N shows the last N messages."),
         },
+        ("/edit", rest) => LineMeaning::Command(Slash::Edit(rest.to_owned())),
         ("/compact", rest) => parse_compact(rest),
         ("/model", rest) => {
             let name = Some(rest).filter(|rest| !rest.is_empty()).map(str::to_owned);
@@ -202,6 +206,8 @@ mod tests {
             ("//tmp is full", LineMeaning::Message),
             ("/etc/hosts", LineMeaning::Message),
             ("/tool chat_send {}", LineMeaning::Message),
+            ("/edit", LineMeaning::Command(Slash::Edit(String::new()))),
+            ("/edit a b", LineMeaning::Command(Slash::Edit("a b".to_owned()))),
             ("/model", LineMeaning::Command(Slash::Model(None))),
             ("/model gpt-5 ", LineMeaning::Command(Slash::Model(Some("gpt-5".to_owned())))),
             ("/", LineMeaning::Message),
