@@ -67,13 +67,14 @@ impl ChatSession {
         Ok(new)
     }
 
-    /// Ends its input. It must be content. Returns how many calls it made, if it counted them.
+    /// Ends its input. It must end in order: with 1 if a command or an answer has failed, and otherwise with 0. Returns
+    /// how many calls it made, if it counted them.
     pub(super) fn end(mut self, runner: &mut CaseRunner<'_>) -> Result<usize, BrokenPromise> {
         self.process.end_input();
         let state = runner.wait(&mut self.process, |_| false)?;
         let stderr = self.process.printed().stderr;
         match state {
-            ProcessState::Ended(status) if status.success() => {
+            ProcessState::Ended(status) if matches!(status.code(), Some(0 | 1)) => {
                 Ok(counted_calls(&stderr).unwrap_or_default())
             }
             _ => Err(BrokenPromise(format!("the chat ended with a failure: {stderr}"))),
