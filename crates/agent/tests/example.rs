@@ -40,13 +40,13 @@ fn the_example_talks_in_memory_in_a_file_loads_it_again_and_forks_it() {
     );
     assert!(told.starts_with(&expected), "{told}");
 
-    let before = ["m001 user", "m002 assistant", "m003 tool", "m004 assistant"];
+    let before = ["m001 system", "m002 user", "m003 assistant", "m004 tool", "m005 assistant"];
     let original = outline(&folder.path().join("task-001.jsonl"));
-    assert_eq!(original[..4], before);
-    assert_eq!(original[4..], ["e001 checkpoint", "m005 user", "m006 assistant"]);
+    assert_eq!(original[..5], before);
+    assert_eq!(original[5..], ["e001 checkpoint", "m006 user", "m007 assistant"]);
     let fork = outline(&folder.path().join("task-001-retry.jsonl"));
-    assert_eq!(fork[..4], before);
-    assert_eq!(fork[4..], ["m005 user", "m006 assistant"]);
+    assert_eq!(fork[..5], before);
+    assert_eq!(fork[5..], ["m006 user", "m007 assistant"]);
 }
 
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
