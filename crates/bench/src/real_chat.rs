@@ -28,7 +28,7 @@ impl RealChat {
         Ok(Self { ship: ship.to_owned(), root, scripted: LlmServer::start() })
     }
 
-    /// Sends a text to the host at `url`.
+    /// Sends a text to the host at `url`. The answer may be cut at `max_tokens`, for which `ship` exits with 1.
     pub(crate) fn say(
         &self,
         url: &str,
@@ -37,7 +37,13 @@ impl RealChat {
         text: &str,
     ) -> io::Result<()> {
         self.set_host(url, max_tokens, temperature)?;
-        self.run(&["send", text]).map(drop)
+        let output = self.command(&["send", text, "--json"]).output()?;
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed);
+        if output.status.success() || printed.contains(r#""ship":{"notice":"cut"}"#) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("ship send {text}: {printed}")))
     }
 
     fn set_host(&self, url: &str, max_tokens: u32, temperature: f32) -> io::Result<()> {
