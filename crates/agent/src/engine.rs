@@ -1,10 +1,9 @@
 //! The engine, which all rooms above it share.
 //!
-//! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it. `heartbeat`
-//! shows other processes that the holder of a lane is at work.
-//! `system_sources` makes the system blocks, `budget` limits the size of requests, `host_memory` shares `host_facts` with
-//! other processes, `warnings` reports configuration problems, and `summary_drafts` keeps summaries that are not
-//! published yet.
+//! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it.
+//! `heartbeat` shows other processes that the holder of a lane is at work. `system_sources` makes the system blocks,
+//! `budget` limits the size of requests, `host_memory` shares `host_facts` with other processes, `warnings` reports
+//! configuration problems, and `summary_drafts` keeps summaries that are not published yet.
 
 mod active_run;
 mod agent;

@@ -1,5 +1,5 @@
-//! Two real processes on one chat: a window of failing calls at every call of one of them, and a volume that fills up
-//! below both.
+//! Two real processes on one chat: a window of failing calls at every call of one of them, and a volume that fills
+//! up below both.
 
 use std::path::PathBuf;
 

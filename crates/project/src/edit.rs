@@ -74,8 +74,8 @@ impl SettingsEditor {
     /// Removes a key, and returns the path of the changed file.
     ///
     /// # Errors
-    /// Fails if the key is unknown or not set in the file, or if the file cannot be written. The file is then
-    /// unchanged.
+    /// Fails if the key is unknown or not set in the file, or if the file cannot be written. The file
+    /// is then unchanged.
     pub fn unset(&self, scope: SettingScope, name: &str) -> Result<PathBuf, EditSettingsError> {
         let key = find_key(name)?;
         let file = self.file(scope)?;

@@ -1,5 +1,5 @@
-//! Loads the settings of a project: `.env`, then the user-wide `ship.json`, then that of the project, then overrides of
-//! the environment.
+//! Loads the settings of a project: `.env`, then the user-wide `ship.json`, then that of the project, then overrides
+//! of the environment.
 //!
 //! All mistakes are found in one pass and reported together, each with file, line, key and remedy. An unknown key
 //! is only a warning, so that an older program can read a newer file.

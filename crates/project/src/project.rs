@@ -80,8 +80,8 @@ impl Project {
         Ok(Self { root, settings, sources, variables, secrets: Arc::new(secrets), warnings })
     }
 
-    /// Returns the project with another model. `llm.window` belongs to the host if one is set, and to the model before
-    /// otherwise.
+    /// Returns the project with another model. `llm.window` belongs to the host if one is set, and to the
+    /// model before otherwise.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> Self {
         let llm = &mut self.settings.llm;

@@ -78,8 +78,8 @@ pub trait Provider: Send + Sync {
     /// Returns the name of the model.
     fn model(&self) -> &str;
 
-    /// Returns the address of the host, if there is one. What is learned of a host is kept under its provider, address
-    /// and model.
+    /// Returns the address of the host, if there is one. What is learned of a host is kept under its provider,
+    /// address and model.
     fn address(&self) -> Option<&str> {
         None
     }

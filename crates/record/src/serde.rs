@@ -23,8 +23,8 @@ use crate::{
 const TAKEN: &str = "the content has a field that belongs to its line, such as `seq` or `key`";
 
 /// Gives a record serde by the functions that write and read its JSON. A row has what the record is, how it is
-/// written, and how it is read. A derive would refuse what the readers of files accept, such as an odd value in an
-/// optional field.
+/// written, and how it is read. A derive would refuse what the readers of files accept, such as an odd value in
+/// an optional field.
 macro_rules! serde_by_json {
     ($($type:ty, $what:literal, $write:expr, $read:expr;)+) => {$(
         impl Serialize for $type {

@@ -4,9 +4,8 @@
 //! its future is ready, and once begun it is finished even if the future is dropped: the caller may stop
 //! waiting, never half-write.
 //!
-//! The write right is taken inside each operation. The lane is a value, [`Lane`], because only its holder
-//! may write the context log and the outbox; on files it is a lock that ends with its process, in a database
-//! a lease.
+//! The write right is taken inside each operation. The lane is a value, [`Lane`], because only its holder may write
+//! the context log and the outbox; on files it is a lock that ends with its process, in a database a lease.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Histories of every kind: what a log can hold after years of forks, compactions, crashes and other
-//! providers.
+//! Histories of every kind: what a log can hold after years of forks, compactions, crashes and other providers.
 //!
 //! A history is made by doing what happens to chats, one thing after another: people speak, runs answer or
 //! break off, a compaction puts a summary in place of the older part, a fork cuts the end off, the provider

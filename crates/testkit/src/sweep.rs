@@ -1,9 +1,8 @@
 //! Sweeps: a short script of writes, with something going wrong at every single call.
 //!
-//! [`Script::run`] writes to a simulated disk and records what was promised when. [`judge`] then opens
-//! a disk as a restarted program would and holds it to those promises: everything acknowledged is there
-//! once, in order; nothing is there that nobody tried to write; a reader changes nothing; and the chat
-//! goes on.
+//! [`Script::run`] writes to a simulated disk and records what was promised when. [`judge`] then opens a disk as a
+//! restarted program would and holds it to those promises: everything acknowledged is there once, in order; nothing is
+//! there that nobody tried to write; a reader changes nothing; and the chat goes on.
 
 mod branches;
 

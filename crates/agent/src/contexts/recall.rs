@@ -34,8 +34,8 @@ pub(super) fn reference(
     )
 }
 
-/// Puts a reference to an archived context into the active one: a message, which the model is shown with the person's
-/// next one.
+/// Puts a reference to an archived context into the active one: a message, which the model is shown with the
+/// person's next one.
 pub(super) async fn recall(
     locked: &LockedChat,
     view: &View,

@@ -26,8 +26,8 @@ pub(super) struct TargetLog {
     pub(super) pieces: Vec<LogPiece>,
     /// The number of messages in the pieces.
     pub(super) messages: u64,
-    /// The end of the log with these lines; `None` if a part of it is missing or cannot be read, and so does not
-    /// come back.
+    /// The end of the log with these lines; `None` if a part of it is missing or cannot be read, and so does
+    /// not come back.
     pub(super) source: Option<(Position, u32)>,
     /// Whether the context that is left has nothing worth archiving.
     pub(super) drops_left_context: bool,

@@ -5,8 +5,8 @@ use ship_provider::HostForms;
 
 use crate::tokens::HostLimits;
 
-/// The part, a sixteenth, by which a size or a rate must differ before it is written again: both change a little with
-/// each answer.
+/// The part, a sixteenth, by which a size or a rate must differ before it is written again: both change a little
+/// with each answer.
 const NOTEWORTHY: f64 = 1.0 / 16.0;
 
 /// The facts about a host.

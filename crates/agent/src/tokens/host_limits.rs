@@ -10,11 +10,11 @@ const LIMIT_MIN: u64 = 1_000;
 pub(crate) struct HostLimits {
     /// The limit that it named when it refused a request.
     pub(crate) named: Option<u64>,
-    /// The size of the smallest request, with its answer, that it refused without a number and accepted when it was
-    /// made smaller.
+    /// The size of the smallest request, with its answer, that it refused without a number and accepted when it
+    /// was made smaller.
     pub(crate) refused: Option<u64>,
-    /// The size of a request, with its answer, that it refused once without any reason and accepted when it was made
-    /// smaller.
+    /// The size of a request, with its answer, that it refused once without any reason and accepted when it
+    /// was made smaller.
     pub(crate) suspected: Option<u64>,
     /// The longest answer that may be asked for, if it has refused a longer one.
     pub(crate) answer: Option<u64>,
@@ -30,8 +30,8 @@ impl HostLimits {
     }
 
     /// Returns the window that a host is assumed to have which has `refused` so many tokens: 1,000 tokens doubled as
-    /// often as there is room, because most windows are of such a size or a little more. It has at least what the host
-    /// has accepted.
+    /// often as there is room, because most windows are of such a size or a little more. It has at least what the
+    /// host has accepted.
     fn assume_window(&self, refused: u64) -> u64 {
         let below = refused.saturating_sub(1);
         let doublings = (below / LIMIT_MIN).checked_ilog2().unwrap_or_default();
@@ -46,8 +46,8 @@ impl HostLimits {
         }
     }
 
-    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when it was
-    /// smaller.
+    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when
+    /// it was smaller.
     pub(super) fn learn_refused(&mut self, tokens: u64) {
         if tokens >= LIMIT_MIN {
             self.refused = Some(self.refused.map_or(tokens, |known| known.min(tokens)));

@@ -62,14 +62,14 @@ impl TokenMeter {
         self.limits.lock().answer = Some(limit);
     }
 
-    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when it was
-    /// smaller.
+    /// Learns from a request of `tokens`, with its answer, that was refused without a number, and accepted when
+    /// it was smaller.
     pub(crate) fn learn_refused(&self, tokens: u64) {
         self.limits.lock().learn_refused(tokens);
     }
 
-    /// Learns from a request of `tokens`, with its answer, that was refused without any reason, and accepted when it was
-    /// smaller.
+    /// Learns from a request of `tokens`, with its answer, that was refused without any reason, and accepted when
+    /// it was smaller.
     pub(crate) fn learn_suspected(&self, tokens: u64) {
         self.limits.lock().learn_suspected(tokens);
     }

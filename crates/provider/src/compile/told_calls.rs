@@ -1,7 +1,7 @@
 //! Tells calls and results as text, for a model that takes no tools.
 //!
-//! A call is told by the assistant that made it, and its result by the other side, so that the turns stay what they
-//! were.
+//! A call is told by the assistant that made it, and its result by the other side, so that the turns stay
+//! what they were.
 
 use ship_message::json::Json;
 use ship_message::{ModelPart, ModelParts, ModelValue, ToolOutput};

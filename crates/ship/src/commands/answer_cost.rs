@@ -25,8 +25,8 @@ impl AnswerCost {
         Self { usage, money: money(usage, &session.project.settings().price) }
     }
 
-    /// Prints the cost on a terminal, in one dim line on standard error. `has_summary` says that tokens of summaries are
-    /// among them.
+    /// Prints the cost on a terminal, in one dim line on standard error. `has_summary` says that tokens of summaries
+    /// are among them.
     pub(crate) fn print(&self, time: Duration, has_summary: bool) {
         if !std::io::stderr().is_terminal() {
             return;

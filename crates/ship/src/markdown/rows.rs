@@ -128,8 +128,8 @@ fn styled(cell: &str, is_head: bool, is_styled: bool) -> Cell {
     pieces.map(embolden).collect()
 }
 
-/// Returns the widths of the columns: as wide as their cells, or narrower where the terminal is, and never narrower than
-/// a word.
+/// Returns the widths of the columns: as wide as their cells, or narrower where the terminal is, and never narrower
+/// than a word.
 fn column_widths(rows: &[Vec<Cell>], columns: usize, width: usize) -> Option<Vec<usize>> {
     let of_column = |at: usize, measure: fn(&Cell) -> usize| {
         rows.iter().filter_map(|row| row.get(at)).map(measure).max().unwrap_or_default().max(1)

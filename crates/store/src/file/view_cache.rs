@@ -92,8 +92,8 @@ impl OpenLog<'_> {
         Ok(bytes)
     }
 
-    /// Reads the first block of a long log as a view. Returns `None` for a short log, and for a log with a damaged
-    /// beginning.
+    /// Reads the first block of a long log as a view. Returns `None` for a short log, and for a log with
+    /// a damaged beginning.
     fn first_block(&self) -> Result<Option<CachedView>, StorageError> {
         if self.look.len <= BLOCK_BYTES {
             return Ok(None);

@@ -75,8 +75,8 @@ pub async fn lines_of_a_sealed_log_come_back_as_they_were(store: &dyn Store) {
     assert_eq!(begun.chat.verify().await.unwrap(), []);
 }
 
-/// A compaction is undone: the originals come back before what was said since, and what was said better since
-/// stays better.
+/// A compaction is undone: the originals come back before what was said since, and what was said better
+/// since stays better.
 pub async fn what_is_in_two_pieces_is_once_where_it_was_first(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
     for id in ["m1", "m2", "m3"] {

@@ -1,9 +1,9 @@
 //! What a provider's cache would remember of the prompts that it has seen.
 //!
-//! OpenAI compares beginnings by itself: what a prompt has in common with an earlier one counts as cached, in
-//! steps of 128 tokens and from 1,024 up. Anthropic looks up only what was marked: at each mark, and at most
-//! twenty blocks before it. Neither forgets with time here; a test that wants that calls
-//! [`LlmServer::forget_cache`](super::LlmServer::forget_cache).
+//! OpenAI compares beginnings by itself: what a prompt has in common with an earlier one counts as
+//! cached, in steps of 128 tokens and from 1,024 up. Anthropic looks up only what was marked: at
+//! each mark, and at most twenty blocks before it. Neither forgets with time here; a test that wants
+//! that calls [`LlmServer::forget_cache`](super::LlmServer::forget_cache).
 
 use std::collections::HashMap;
 

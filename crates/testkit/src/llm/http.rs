@@ -1,7 +1,6 @@
 //! HTTP as far as a provider needs it: one request on a connection, read by hand, answered step by step.
 //!
-//! A library for servers would see to it that every response is well-formed, which is what must not
-//! happen here.
+//! A library for servers would see to it that every response is well-formed, which is what must not happen here.
 
 use std::io;
 

@@ -128,8 +128,8 @@ impl<'a> Sweep<'a> {
         self.run(&windows.map(|window| *random.one(window)).collect::<Vec<_>>())
     }
 
-    /// Runs one case again, by the words that its failure was printed with. Its folder is kept, and named on standard
-    /// error.
+    /// Runs one case again, by the words that its failure was printed with. Its folder is kept, and named
+    /// on standard error.
     ///
     /// # Errors
     /// That there is no such case, or how it broke a promise.
