@@ -147,7 +147,7 @@ impl ChatScreen<'_> {
             LineInput::TooLong => {
                 self.print_failure(Failure::too_long(None, self.session.message_bytes_max()))?
             }
-            LineInput::Line(line) => match slash::interpret_line(&line) {
+            LineInput::Line(line) => match self.interpret_line(&line) {
                 LineMeaning::Nothing => {}
                 LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
                 LineMeaning::Command(command) => return self.run_command(command).await,
@@ -161,6 +161,12 @@ impl ChatScreen<'_> {
             },
         }
         Ok(ChatAction::Listen)
+    }
+
+    /// Interprets a line. Only a person means a command by a word such as `exit`.
+    fn interpret_line(&self, line: &str) -> LineMeaning {
+        let word = slash::command_of_word(line).filter(|_| self.input.is_interactive());
+        word.map_or_else(|| slash::interpret_line(line), LineMeaning::Command)
     }
 
     /// Waits for a line, and meanwhile reports changes of other processes to the contexts.
@@ -261,7 +267,12 @@ impl ChatScreen<'_> {
             Slash::Chats => super::chats::run(session).await,
             Slash::Config => super::config::run(session),
             Slash::Verify => super::verify::run(session).await,
-            Slash::Exit => return Ok(ChatAction::Leave),
+            Slash::Exit => {
+                if self.input.is_interactive() {
+                    self.print_note("(left; `ship chat` comes back here)")?;
+                }
+                return Ok(ChatAction::Leave);
+            }
         };
         if let Err(failure) = done {
             self.print_failure(failure)?;

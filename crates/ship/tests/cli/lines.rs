@@ -22,6 +22,41 @@ fn until_answered(terminal: &mut Terminal) {
 }
 
 #[test]
+fn a_word_alone_leaves_or_shows_the_help_and_is_not_said() {
+    for word in ["exit", "Quit", "/quit"] {
+        let ship = TestShip::new();
+        let mut terminal = chat(&ship);
+        terminal.says("?");
+        terminal.says("/");
+        let help =
+            terminal.screen().iter().filter(|line| line.contains("so do exit, /quit")).count();
+        assert_eq!(help, 2, "{:#?}", terminal.screen());
+        terminal.types(&format!("{word}\r"));
+        terminal.until("(left; `ship chat` comes back here)");
+        assert_eq!(terminal.exit_code(), 0);
+        assert_eq!(questions(&ship), Vec::<String>::new());
+    }
+    let ship = TestShip::new();
+    let _ = ship.piped(&["chat"], "exit\n?\n").text();
+    assert_eq!(questions(&ship), ["exit", "?"], "a program says what it says");
+}
+
+#[test]
+fn a_word_alone_leaves_or_shows_the_help_at_a_question_too() {
+    let ship = TestShip::with_settings("{ \"tools\": { \"approval\": [\"chat_send\"] } }");
+    let mut terminal = chat(&ship);
+    terminal.types("/tool chat_send {\"text\":\"the parcel\"}\r");
+    terminal.until("Allow it?");
+    terminal.types("?\r");
+    terminal.until("so do exit, /quit");
+    terminal.until("Allow it?");
+    terminal.types("exit\r");
+    terminal.until("(left");
+    assert_eq!(terminal.exit_code(), 0);
+    assert_eq!(questions(&ship).len(), 1);
+}
+
+#[test]
 fn a_backslash_and_alt_enter_begin_a_new_line_and_up_brings_all_lines_back() {
     let ship = TestShip::new();
     let mut terminal = chat(&ship);

@@ -78,10 +78,19 @@ impl Question {
             output::print_line(&style.dim(&table::wrap_text(self.kind.help(), 0)))?;
         }
         Ok(match input.answer(prompt).await? {
-            LineInput::Line(line) => interpret_reply(self.kind, self.call_id, line),
+            LineInput::Line(line) => match self.command_of_word(&line, input) {
+                Some(command) => command_reply(self.kind, command),
+                None => interpret_reply(self.kind, self.call_id, line),
+            },
             LineInput::TooLong => QuestionReply::Again,
             LineInput::Interrupted | LineInput::End => QuestionReply::Later,
         })
+    }
+
+    /// Returns the command that a person means by a word. What a tool gave may be any word.
+    fn command_of_word(&self, line: &str, input: &LineSource) -> Option<Slash> {
+        let is_meant = matches!(self.kind, QuestionKind::Approval) && input.is_interactive();
+        slash::command_of_word(line).filter(|_| is_meant)
     }
 }
 
@@ -108,10 +117,7 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
         _ => {}
     }
     match (slash::interpret_line(&line), kind) {
-        (LineMeaning::Command(Slash::Help), _) => {
-            QuestionReply::Help(format!("Here: {}", kind.help()))
-        }
-        (LineMeaning::Command(command), _) => QuestionReply::Command(command),
+        (LineMeaning::Command(command), _) => command_reply(kind, command),
         (LineMeaning::Usage(usage), _) => QuestionReply::Usage(usage),
         (LineMeaning::NoCommand(meant), _) => QuestionReply::NoCommand(line, meant),
         (LineMeaning::Nothing, QuestionKind::Output) => QuestionReply::Again,
@@ -127,6 +133,13 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
             "n" | "no" => approval_reply(&call_id, false, None),
             _ => QuestionReply::Message(line),
         },
+    }
+}
+
+fn command_reply(kind: QuestionKind, command: Slash) -> QuestionReply {
+    match command {
+        Slash::Help => QuestionReply::Help(format!("Here: {}", kind.help())),
+        command => QuestionReply::Command(command),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) const COMMANDS: [Listed; 17] = [
     listed("/chats", "", "the chats of this project"),
     listed("/config", "", "all settings"),
     listed("/verify", "", "look for damage"),
-    listed("/exit", "", "leave, like Ctrl-D"),
+    listed("/exit", "", "leave; so do exit, /quit and Ctrl-D"),
 ];
 
 /// The meaning of a line.
@@ -107,6 +107,15 @@ pub(super) fn interpret_line(line: &str) -> LineMeaning {
         ("/tool", _) => LineMeaning::Message,
         (name, _) if is_command_name(name) => LineMeaning::NoCommand(nearest_command(name)),
         _ => LineMeaning::Message,
+    }
+}
+
+/// Returns the command that a person means by a word alone in a line: other programs are left with `exit`, too.
+pub(super) fn command_of_word(line: &str) -> Option<Slash> {
+    match line.trim().to_lowercase().as_str() {
+        "exit" | "quit" => Some(Slash::Exit),
+        "?" | "/" => Some(Slash::Help),
+        _ => None,
     }
 }
 
@@ -214,6 +223,21 @@ mod tests {
             ("1/2", LineMeaning::Message),
         ] {
             assert_eq!(interpret_line(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_alone_leaves_or_asks_for_help_and_a_sentence_does_not() {
+        for (line, expected) in [
+            ("exit", Some(Slash::Exit)),
+            (" Quit ", Some(Slash::Exit)),
+            ("?", Some(Slash::Help)),
+            ("/", Some(Slash::Help)),
+            ("exit codes?", None),
+            ("??", None),
+            ("", None),
+        ] {
+            assert_eq!(command_of_word(line), expected, "{line:?}");
         }
     }
 
