@@ -385,16 +385,19 @@ impl ChatScreen<'_> {
         Ok(None)
     }
 
-    /// Makes a message of a line. A person's line can name files; a piped one is sent as it is.
-    fn draft(&self, text: &str) -> Result<MessageDraft, Failure> {
-        if !self.input.is_interactive() {
-            return Ok(text.into());
-        }
-        let (draft, names) = MessageDraft::with_mentioned_files(self.session, text)?;
-        if !names.is_empty() {
+    /// Accepts a line as a message, and tells what is attached to it. A person's line can name files; a piped one is
+    /// sent as it is.
+    async fn accept(&self, text: &str, interrupt: &Interrupt) -> Result<AcceptResult, Failure> {
+        let (draft, names) = match self.input.is_interactive() {
+            true => MessageDraft::with_mentioned_files(self.session, text)?,
+            false => (text.into(), Vec::new()),
+        };
+        let turn = MessageExchange::new(self.session, &self.agent);
+        let accepted = turn.accept(draft, interrupt).await?;
+        if !names.is_empty() && matches!(accepted, AcceptResult::Yes(_)) {
             self.print_note(&format!("(attached {})", names.join(", ")))?;
         }
-        Ok(draft)
+        Ok(accepted)
     }
 
     /// Sends a message that is written in the person's editor.
@@ -419,11 +422,7 @@ impl ChatScreen<'_> {
         let _quiet = QuietTerminal::new();
         let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let accepted = match self.draft(text) {
-            Ok(draft) => turn.accept(draft, &interrupt).await,
-            Err(failure) => Err(failure),
-        };
-        let accepted = match accepted {
+        let accepted = match self.accept(text, &interrupt).await {
             Ok(AcceptResult::Yes(accepted)) => accepted,
             Ok(AcceptResult::Unknown) => {
                 screen.end_early()?;
@@ -513,14 +512,7 @@ impl ChatScreen<'_> {
 
     /// Keeps a message that was typed instead of an answer.
     async fn keep_message(&self, text: &str) -> Result<(), Failure> {
-        let accepted = match self.draft(text) {
-            Ok(draft) => {
-                let turn = MessageExchange::new(self.session, &self.agent);
-                turn.accept(draft, &Interrupt::default()).await
-            }
-            Err(failure) => Err(failure),
-        };
-        match accepted {
+        match self.accept(text, &Interrupt::default()).await {
             Ok(AcceptResult::Yes(_)) => {
                 self.print_note("Kept; it is answered once this is settled.")
             }

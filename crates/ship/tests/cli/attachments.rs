@@ -93,3 +93,15 @@ fn in_a_chat_tab_completes_a_path_and_its_file_is_attached() {
     assert_eq!(parts(&ship), ["read @my\\ plan.md", "<file name=\"my plan.md\">\nsoup\n</file>"]);
     assert_eq!(ship.said().len(), 2);
 }
+
+#[test]
+fn files_that_are_too_long_together_are_not_told_to_be_attached() {
+    let ship = TestShip::with_settings("{ \"limits\": { \"messageBytes\": 100 } }");
+    let ship = ship.file("a.txt", &"a".repeat(60)).file("b.txt", &"b".repeat(60));
+    let mut terminal = ship.terminal(80, &["chat"]);
+    terminal.until("> ");
+    terminal.types("compare @a.txt @b.txt\r");
+    let told = terminal.until("> ");
+    assert!(told.contains("limits.messageBytes") && !told.contains("(attached"), "{told}");
+    terminal.leave();
+}
