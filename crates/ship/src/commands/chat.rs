@@ -42,9 +42,16 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
     let news = ContextNews::from_now(session, &agent).await?;
-    let (has_failed, was_interrupted) = (Cell::new(false), Cell::new(false));
-    let mut chat =
-        ChatScreen { session, agent, input, completions, news, has_failed, was_interrupted };
+    let mut chat = ChatScreen {
+        session,
+        agent,
+        input,
+        completions,
+        news,
+        has_failed: Cell::new(false),
+        was_interrupted: Cell::new(false),
+        has_spoken: Cell::new(false),
+    };
     if chat.input.is_interactive() && !session.json {
         chat.greet().await?;
     }
@@ -85,6 +92,8 @@ struct ChatScreen<'a> {
     has_failed: Cell<bool>,
     /// Whether the person has pressed Ctrl-C during an answer.
     was_interrupted: Cell<bool>,
+    /// Whether the last run has said something.
+    has_spoken: Cell<bool>,
 }
 
 impl ChatScreen<'_> {
@@ -328,6 +337,7 @@ impl ChatScreen<'_> {
         self.was_interrupted.set(self.was_interrupted.get() || interrupt.was_pressed());
         let result = followed.transpose()?;
         self.has_failed.set(self.has_failed.get() || screen.is_unfinished());
+        self.has_spoken.set(screen.has_spoken());
         if let Some(cost) = screen.cost().filter(|_| std::io::stdout().is_terminal()) {
             self.print_cost(cost).await?;
         }
@@ -505,7 +515,10 @@ impl ChatScreen<'_> {
             }
         }
         if outcome == Some(Outcome::Stopped) {
-            self.print_note("(stopped; what was said is kept)")?;
+            self.print_note(match self.has_spoken.get() {
+                true => "(stopped; what was said is kept)",
+                false => "(stopped)",
+            })?;
         }
         Ok(ChatAction::Listen)
     }

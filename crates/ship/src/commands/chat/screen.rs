@@ -31,6 +31,8 @@ pub(super) struct Screen<'a> {
     ended: Option<(String, Outcome)>,
     /// Whether the answer reached the limit of its length.
     is_cut: bool,
+    /// Whether something was said to the person.
+    has_spoken: bool,
 }
 
 /// A run whose cost is to be told.
@@ -56,6 +58,7 @@ impl<'a> Screen<'a> {
             activity,
             ended: None,
             is_cut: false,
+            has_spoken: false,
         }
     }
 
@@ -103,6 +106,11 @@ impl<'a> Screen<'a> {
         self.is_cut || matches!(self.ended, Some((_, Outcome::Failed(_))))
     }
 
+    /// Whether the run has said something.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
     /// Ends the output of a run that the person does not wait for.
     pub(super) fn end_early(mut self) -> Result<(), Failure> {
         self.mid_line |= !self.activity.erase() && std::io::stdout().is_terminal();
@@ -113,6 +121,7 @@ impl<'a> Screen<'a> {
         self.activity.follow(event);
         match event {
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
+                self.has_spoken |= !delta.is_empty();
                 let text = self.markdown.push(&output::escape_unprintable(delta));
                 self.print_part(&text)
             }
@@ -133,6 +142,7 @@ impl<'a> Screen<'a> {
                 None => Ok(()),
             },
             RunEvent::Sent(text) => {
+                self.has_spoken = true;
                 self.end_line()?;
                 self.print_part(&format!("{}\n", text_for_user::render_text(text)))
             }
