@@ -24,7 +24,6 @@ mod lookup;
 mod open_chats;
 mod outlines;
 mod overview;
-mod prepared_line;
 mod published;
 mod purge;
 mod quarantine;

@@ -40,6 +40,7 @@ mod file;
 mod ledger;
 mod line;
 mod rotation;
+pub mod rules;
 mod run_records;
 mod scan;
 mod store;

@@ -27,7 +27,7 @@ const CRC_FIELD: &[u8] = b",\"crc\":\"";
 
 /// Tells messages from events; the `type` of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) enum LineKind {
+pub enum LineKind {
     /// A message of a context, or an entry of the ledger.
     #[serde(rename = "msg")]
     Message,
@@ -47,28 +47,31 @@ impl LineKind {
 
 /// A line that is ready to be written, except for its number and its batch.
 #[derive(Debug, Clone)]
-pub(crate) struct UnnumberedLine {
-    pub(crate) kind: LineKind,
-    pub(crate) rev: u64,
+pub struct UnnumberedLine {
+    /// Tells a message from an event.
+    pub kind: LineKind,
+    /// The revision of the message; 0 for its first line.
+    pub rev: u64,
     /// The ledger position of the entry that became this message.
-    pub(crate) inbox: Option<u64>,
+    pub inbox: Option<u64>,
     /// The fields of the body as JSON, without the braces.
-    pub(crate) body: String,
+    pub body: String,
     /// The `blobs` field as JSON text.
-    pub(crate) blobs: Option<String>,
+    pub blobs: Option<String>,
 }
 
 impl UnnumberedLine {
     /// Makes a line from `body`, which must not have a reserved field.
-    pub(crate) fn new(kind: LineKind, body: Object) -> Self {
+    pub fn new(kind: LineKind, body: Object) -> Self {
         let text = Json::from(body).to_string();
         // The braces go, because the store's own fields stand in the same object.
         let inner = text[1..text.len() - 1].to_owned();
         Self { kind, rev: 0, inbox: None, body: inner, blobs: None }
     }
 
-    /// Appends the line and its newline to `out`.
-    pub(crate) fn write(&self, seq: u64, batch: Option<(u64, u64)>, out: &mut Vec<u8>) {
+    /// Appends the line and its newline to `out`. `batch` has the first and the last number of the lines that are
+    /// written together.
+    pub fn write(&self, seq: u64, batch: Option<(u64, u64)>, out: &mut Vec<u8>) {
         use std::io::Write as _;
         let start = out.len();
         // Writing to a `Vec` cannot fail.
@@ -96,20 +99,28 @@ impl UnnumberedLine {
 
 /// A line as it was read: the store's own fields, and the body without them.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RawLine {
-    pub(crate) seq: u64,
-    pub(crate) kind: LineKind,
-    pub(crate) rev: u64,
-    pub(crate) inbox: Option<u64>,
-    pub(crate) batch: Option<(u64, u64)>,
-    pub(crate) blobs: Option<Object>,
-    pub(crate) crc: u32,
-    pub(crate) body: Object,
+pub struct RawLine {
+    /// The number of the line.
+    pub seq: u64,
+    /// Tells a message from an event.
+    pub kind: LineKind,
+    /// The revision of the message; 0 for its first line.
+    pub rev: u64,
+    /// The ledger position of the entry that became this message.
+    pub inbox: Option<u64>,
+    /// The first and the last number of the lines that were written together.
+    pub batch: Option<(u64, u64)>,
+    /// The references to long texts, by JSON pointer into the body.
+    pub blobs: Option<Object>,
+    /// The checksum of the line.
+    pub crc: u32,
+    /// The content of the line.
+    pub body: Object,
 }
 
 impl RawLine {
     /// Returns a line with the same content that can be written under another number.
-    pub(crate) fn into_draft(self) -> UnnumberedLine {
+    pub fn into_draft(self) -> UnnumberedLine {
         let blobs = self.blobs.map(|blobs| Json::from(blobs).to_string());
         UnnumberedLine {
             rev: self.rev,
@@ -120,12 +131,12 @@ impl RawLine {
     }
 
     /// Whether the line is a tombstone, which stands for lines that were purged.
-    pub(crate) fn is_tombstone(&self) -> bool {
+    pub fn is_tombstone(&self) -> bool {
         self.event() == Some(PURGED)
     }
 
     /// Returns the name of the event if the line is an event.
-    pub(crate) fn event(&self) -> Option<&str> {
+    pub fn event(&self) -> Option<&str> {
         if self.kind == LineKind::Event { self.body.str("event") } else { None }
     }
 }
@@ -133,7 +144,7 @@ impl RawLine {
 /// Reads one line, given without its newline. Returns `None` if any byte of it is wrong.
 ///
 /// A carriage return at the end is accepted: git adds one to each line where `core.autocrlf` is set.
-pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
+pub fn decode(bytes: &[u8]) -> Option<RawLine> {
     let bytes = without_return(bytes);
     // The checksum comes first: it costs less than parsing, and finds nearly all damage.
     let crc = checksum(bytes)?;

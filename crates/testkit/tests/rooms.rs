@@ -49,7 +49,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "store",
-        "conversation file disk chat_folder scan store chat context_log derived ledger run_records \
+        "conversation file rules disk chat_folder scan store chat context_log derived ledger run_records \
          store_future clock error line rotation",
     ),
     (

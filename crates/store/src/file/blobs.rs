@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::store_env::{Env, UNFINISHED, write_all};
 use crate::chat_folder::hex;
 use crate::disk::{DiskFile, NodeKind, OpenMode};
+use crate::rules::{TextBlob, blob_ref};
 use crate::{BlobError, BlobRef, StorageError};
 
 const FOLDER: &str = ".ship/blobs/sha256";
@@ -18,8 +19,18 @@ const LEFT_OVER_MS: i64 = 60 * 60 * 1000;
 
 /// Stores bytes under their digest, durably.
 pub(crate) fn put_blob(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, StorageError> {
-    let sha256 = hex(&Sha256::digest(bytes));
-    let path = blob_path(&sha256);
+    let blob = blob_ref(bytes, media_type);
+    put(env, &blob, bytes)?;
+    Ok(blob)
+}
+
+/// Stores the texts of a line under their digests, durably.
+pub(crate) fn put_texts(env: &Env, texts: &[TextBlob]) -> Result<(), StorageError> {
+    texts.iter().try_for_each(|text| put(env, &text.blob, text.text.as_bytes()))
+}
+
+fn put(env: &Env, blob: &BlobRef, bytes: &[u8]) -> Result<(), StorageError> {
+    let path = blob_path(&blob.sha256);
     let folder = path.parent().unwrap_or(Path::new(""));
     for above in [".ship", ".ship/blobs", FOLDER] {
         env.ensure_folder(Path::new(above))?;
@@ -32,7 +43,7 @@ pub(crate) fn put_blob(env: &Env, bytes: &[u8], media_type: &str) -> Result<Blob
     if env.syncs() {
         path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))?;
     }
-    Ok(BlobRef { sha256, size: bytes.len() as u64, media_type: media_type.to_owned() })
+    Ok(())
 }
 
 /// Whether exactly these bytes are already stored and durable. A name and a length prove nothing, and neither does

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 
+use super::blobs::put_texts;
 use super::context::{self, Batch, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
@@ -24,8 +25,9 @@ use super::rotate;
 use super::store_env::Env;
 use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
-use super::{prepared_line, quarantine, verify};
+use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
+use crate::rules::prepare_line;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
@@ -344,8 +346,13 @@ impl ChatFiles {
         if batch.is_empty() {
             return Err(RefusedInput::Empty.into());
         }
-        let prepared = batch.into_iter().map(|entry| prepared_line::prepare_line(&self.env, entry));
-        let lines = prepared.collect::<Result<Vec<_>, _>>()?;
+        let bytes_max = self.env.options.message_bytes_max;
+        let prepared = batch.into_iter().map(|new| prepare_line(new, bytes_max));
+        let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
+        for (_, texts) in &prepared {
+            put_texts(&self.env, texts)?;
+        }
+        let lines = prepared.into_iter().map(|(line, _)| line).collect();
         self.batches.submit(Batch { lines, expected }, |waiting| self.commit(waiting))
     }
 
@@ -357,7 +364,7 @@ impl ChatFiles {
             Ok(writing) => writing,
             Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
         };
-        let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.draft.inbox).max();
+        let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.line.inbox).max();
         let mut checked: Vec<Result<(), AppendError>> = Vec::with_capacity(count);
         let mut good = Vec::with_capacity(count);
         // The batches come from several callers, so one that is refused leaves the others alone.

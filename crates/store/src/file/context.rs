@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use ship_message::json::{Json, Object};
 
 use super::log::{Fold, Span, Writing};
-use super::prepared_line::PreparedLine;
 use super::published::{self, published_end};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
+use crate::rules::PreparedLine;
 use crate::{
     AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,
     StorageError,
@@ -124,9 +124,9 @@ pub(crate) fn append(
     for batch in waiting {
         let added = lines_of_batch(writing, chat, batch, (end, next), &pending);
         results.push(added.map(|new| {
-            for PreparedLine { id, draft } in new {
-                pending.insert(id, (next, draft.clone()));
-                drafts.push(draft);
+            for PreparedLine { id, line } in new {
+                pending.insert(id, (next, line.clone()));
+                drafts.push(line);
                 end.seq = Seq::new(next);
                 next += 1;
             }
@@ -160,19 +160,19 @@ fn lines_of_batch(
     let mut new: Vec<PreparedLine> = Vec::new();
     for line in batch.lines {
         // The newest line of the same id counts, even one in this batch.
-        let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.draft);
+        let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.line);
         let present = match (within, pending.get(&line.id)) {
             (Some(draft), _) => Some((next, draft.clone())),
             (None, Some(known)) => Some(known.clone()),
             (None, None) => read_line(writing, &line.id)?,
         };
         match present {
-            None if line.draft.rev > 0 => {
+            None if line.line.rev > 0 => {
                 return Err(RefusedInput::NothingToReplace(line.id.as_str().to_owned()).into());
             }
             None => new.push(line),
-            Some((_, present)) if same_content(&present, &line.draft) => {}
-            Some((_, present)) if line.draft.rev == present.rev + 1 => new.push(line),
+            Some((_, present)) if same_content(&present, &line.line) => {}
+            Some((_, present)) if line.line.rev == present.rev + 1 => new.push(line),
             Some((seq, present)) => {
                 let next_rev = present.rev + 1;
                 return Err(AppendError::Conflict { id: line.id, seq: Seq::new(seq), next_rev });

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
+use super::blobs::{put_texts, read_blob};
 use super::log::{Fold, LogFile, Span};
 use super::log_reading::scan_log;
-use super::prepared_line::{self, PrepareError};
 use super::right::HeldRight;
 use super::store_env::Env;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, leaves_room};
+use crate::rules::{prepare_body, restore_texts};
 use crate::{FORMAT_VERSION, StorageError};
 
 /// The size at which a record of model calls is sealed, because opening a chat reads the live one whole.
@@ -137,14 +138,12 @@ pub(crate) fn append(
 fn wrap_object(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    prepared_line::prepare_body(&journal.env, LineKind::Event, body, &name).map_err(|error| {
-        match error {
-            PrepareError::Storage(error) => error,
-            PrepareError::Refused(refused) => {
-                StorageError::Refused { path: journal.path.clone(), refused }
-            }
-        }
-    })
+    let env = &journal.env;
+    let prepared = prepare_body(LineKind::Event, body, &name, env.options.message_bytes_max);
+    let (line, texts) = prepared
+        .map_err(|refused| StorageError::Refused { path: journal.path.clone(), refused })?;
+    put_texts(env, &texts)?;
+    Ok(line)
 }
 
 /// Makes the head of a journal, twice: no other line can replace it when one of the two is damaged.
@@ -195,7 +194,7 @@ pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, S
     let mut parts = Vec::new();
     for mut line in scan_log(path, &bytes).lines.into_iter().map(|found| found.line) {
         // A text without its blob stays a preview; verification reports it.
-        prepared_line::resolve_blobs(env, &mut line, "", &mut Vec::new())?;
+        restore_texts(&mut line, |digest| read_blob(env, digest))?;
         if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
             parts.push((line.seq, part.clone()));
         }
@@ -206,10 +205,9 @@ pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, S
 /// Reads the objects of a journal; the first is the `about` of its head.
 pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
-    let file = journal.path.display().to_string();
-    let (mut about, mut parts, mut problems) = (None, Vec::new(), Vec::new());
+    let (mut about, mut parts) = (None, Vec::new());
     for mut line in scan_log(&journal.path, &bytes).lines.into_iter().map(|found| found.line) {
-        prepared_line::resolve_blobs(&journal.env, &mut line, &file, &mut problems)?;
+        restore_texts(&mut line, |digest| read_blob(&journal.env, digest))?;
         let is_head = line.event() == Some("head");
         match line.body.remove("data") {
             Some(Json::Object(data)) if is_head => {

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Array, Json, Object};
 
+use super::blobs::put_texts;
 use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
 use super::log_reading::{first_line, scan_log};
-use super::prepared_line::{self, PrepareError};
 use super::recent_lines::{Recent, Start};
 use super::store_env::Env;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode, leaves_room};
+use crate::rules::prepare_body;
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerEntry, LedgerSeq,
     RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
@@ -30,15 +31,6 @@ const SEALED_KEPT_MIN: usize = 64;
 
 /// The field in the head of a ledger with the last number of the ledger sealed before it.
 const ARCHIVED_TO: &str = "archivedTo";
-
-impl From<PrepareError> for AcceptError {
-    fn from(error: PrepareError) -> Self {
-        match error {
-            PrepareError::Refused(refused) => Self::Refused(refused),
-            PrepareError::Storage(error) => Self::Storage(error),
-        }
-    }
-}
 
 /// The deliveries that are not done, by entry and id.
 pub(super) type OpenDeliveries = BTreeMap<(u64, String), OpenDelivery>;
@@ -150,7 +142,9 @@ pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<LedgerAddit
     for (name, value) in entry.into_entries() {
         body.set(name, value);
     }
-    let draft = prepared_line::prepare_body(env, LineKind::Message, body, &key)?;
+    let max = env.options.message_bytes_max;
+    let (draft, texts) = prepare_body(LineKind::Message, body, &key, max)?;
+    put_texts(env, &texts)?;
     Ok(LedgerAddition::Entry { key, draft })
 }
 
@@ -163,7 +157,10 @@ pub(crate) fn prepare_deliveries(
         return Err(RefusedInput::Empty.into());
     }
     let draft = |state: &Delivery| {
-        Ok(prepared_line::prepare_body(env, LineKind::Event, state.to_body(), &state.id)?)
+        let max = env.options.message_bytes_max;
+        let (draft, texts) = prepare_body(LineKind::Event, state.to_body(), &state.id, max)?;
+        put_texts(env, &texts)?;
+        Ok(draft)
     };
     let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
     Ok(LedgerAddition::Deliveries { states, drafts })

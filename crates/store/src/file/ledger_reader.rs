@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use super::blobs::read_blob;
 use super::ledger::{LedgerFold, OpenDelivery, live_path, sealed_before};
 use super::ledger_keys::ledger_path;
 use super::log::{Fold, Span};
 use super::log_reading::{first_line, scan_log};
-use super::prepared_line;
 use super::recent_lines::Start;
 use super::seek::lines_after;
 use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{LineKind, RawLine, claimed_seq};
+use crate::rules::restore_texts;
 use crate::scan::{LogScan, ScannedLine, scan};
 use crate::{Delivery, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, StorageError};
 
@@ -229,10 +230,10 @@ impl LedgerReader<'_> {
             }
             let (kind, body) = (LineKind::Event, open.delivery.to_body());
             let blobs = Some(open.blobs.into_iter().collect());
-            // `resolve` needs a line around the body; its numbers are not used.
+            // `restore_texts` needs a line around the body; its numbers are not used.
             let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
             let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
-            prepared_line::resolve_blobs(self.env, &mut line, "", &mut Vec::new())?;
+            restore_texts(&mut line, |digest| read_blob(self.env, digest))?;
             Ok(Delivery::from_body(&line.body))
         };
         let open = self.fold()?.open.into_values();
@@ -243,7 +244,7 @@ impl LedgerReader<'_> {
         let mut resolved = Vec::with_capacity(lines.len());
         for mut line in lines {
             // A text without its blob stays a preview; verification reports it.
-            prepared_line::resolve_blobs(self.env, &mut line, "", &mut Vec::new())?;
+            restore_texts(&mut line, |digest| read_blob(self.env, digest))?;
             resolved.extend(to_line(line));
         }
         Ok(resolved)

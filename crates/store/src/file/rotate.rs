@@ -6,30 +6,22 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::blobs::put_texts;
 use super::context::{ContextFold, LinePosition};
 use super::copied_lines::CopySources;
 use super::log::{LogTail, Span, Writing};
 use super::log_reading::scan_log;
-use super::prepared_line::{self, PrepareError, PreparedLine};
 use super::published::{CopiedRange, LogToPublish, missing_end};
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use super::view::{newest_revisions, read_view};
 use crate::line::{RawLine, UnnumberedLine, decode};
+use crate::rules::{PreparedLine, prepare_line};
 use crate::scan::scan;
 use crate::{
     ChatKey, Gen, Head, LedgerSeq, LogPiece, Position, RefusedInput, RotateError, Rotated,
     Rotation, SealedName, Seq, StorageError,
 };
-
-impl From<PrepareError> for RotateError {
-    fn from(error: PrepareError) -> Self {
-        match error {
-            PrepareError::Refused(refused) => Self::Refused(refused),
-            PrepareError::Storage(error) => Self::Storage(error),
-        }
-    }
-}
 
 /// A rotation with its new lines prepared.
 pub(crate) struct PreparedRotation {
@@ -49,7 +41,7 @@ impl PreparedRotation {
     /// Returns the highest ledger position that the rotation promotes.
     pub(crate) fn promoted_position(&self) -> Option<u64> {
         let inbox = |piece: &PreparedPiece| match piece {
-            PreparedPiece::New(new) => new.draft.inbox,
+            PreparedPiece::New(new) => new.line.inbox,
             // Kept and copied lines never move the cursor.
             PreparedPiece::Keep(..) | PreparedPiece::Copied(..) => None,
         };
@@ -80,7 +72,11 @@ pub(crate) fn prepare_rotation(
             LogPiece::Of { chat, log, first, last } => {
                 PreparedPiece::Copied(None, sources.lines_of_chat(chat, log, (first, last))?)
             }
-            LogPiece::New(entry) => PreparedPiece::New(prepared_line::prepare_line(env, entry)?),
+            LogPiece::New(new) => {
+                let (line, texts) = prepare_line(new, env.options.message_bytes_max)?;
+                put_texts(env, &texts)?;
+                PreparedPiece::New(line)
+            }
         });
     }
     Ok(PreparedRotation { expected, head, pieces: prepared })
@@ -311,13 +307,13 @@ struct NewLog {
 }
 
 impl NewLog {
-    fn add_new(&mut self, PreparedLine { id, draft }: PreparedLine) -> Result<(), RefusedInput> {
+    fn add_new(&mut self, PreparedLine { id, line }: PreparedLine) -> Result<(), RefusedInput> {
         let id = id.as_str().to_owned();
         if self.places.contains_key(&id) {
             return Err(RefusedInput::Twice(id));
         }
         self.places.insert(id, (self.drafts.len(), false));
-        self.drafts.push(draft);
+        self.drafts.push(line);
         Ok(())
     }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 
+use super::blobs::read_blob;
 use super::log_reading::{check_head, scan_log, scan_problems};
-use super::prepared_line;
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
+use crate::rules::restore_texts;
 use crate::scan::LogScan;
 use crate::{
     ContextBody, ContextEvent, ContextLine, Head, LedgerSeq, Position, Seq, StorageError,
@@ -78,7 +79,8 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     let file = path.display().to_string();
     let mut lines = Vec::new();
     for mut raw in newest_revisions(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
-        prepared_line::resolve_blobs(env, &mut raw, &file, &mut found)?;
+        let lost = restore_texts(&mut raw, |digest| read_blob(env, digest))?;
+        found.extend(lost.into_iter().map(|text| text.into_problem(&file)));
         let seq = raw.seq;
         match to_line(raw) {
             Some(line) => lines.push(Arc::new(line)),

@@ -10,11 +10,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::prepared_line;
+use super::blobs::read_blob;
 use super::store_env::{Env, read_from};
 use super::view::{to_line, view_of};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::RawLine;
+use crate::rules::restore_texts;
 use crate::scan::scan;
 use crate::{LedgerSeq, Seq, StorageError, View};
 use parking_lot::Mutex;
@@ -162,11 +163,9 @@ impl CachedView {
         if raw.rev > 0 || raw.event() == Some("head") {
             return None;
         }
-        let mut problems = Vec::new();
-        // The place is empty, because these problems are only counted: the whole reading reports them.
-        prepared_line::resolve_blobs(env, &mut raw, "", &mut problems).ok()?;
+        let lost = restore_texts(&mut raw, |digest| read_blob(env, digest)).ok()?;
         let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
-        let line = to_line(raw).filter(|_| problems.is_empty())?;
+        let line = to_line(raw).filter(|_| lost.is_empty())?;
         if !self.ids.insert(line.id().to_owned()) {
             return None;
         }

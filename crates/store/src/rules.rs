@@ -1,0 +1,12 @@
+//! For stores: the rules that every back end keeps alike, apart from how it keeps its data.
+//!
+//! A back end reads the present state, asks a rule what follows from it and the input, and writes the answer in one
+//! step. No rule opens a file, waits, or looks at a clock: what it depends on are its arguments. So files, maps and a
+//! database give the same answers and hold the same lines. Users of a store do not need this module.
+
+mod blob_texts;
+mod content;
+
+pub use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
+pub use content::{PreparedLine, prepare_body, prepare_line};
