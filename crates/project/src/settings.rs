@@ -75,73 +75,72 @@ pub struct AdapterSettings {
 }
 
 settings! {
-    /// The model, and how it is reached.
+    /// The model and its provider.
     LlmSettings at (llm) {
-        /// The provider that answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
+        /// The provider. Unset: chosen by OPENAI_API_KEY, else ANTHROPIC_API_KEY; offline without a key.
         "llm.provider" pub provider: Option<ProviderName> = None;
-        /// The model, as its provider names it.
+        /// The model's name at the provider.
         "llm.model" pub model: Option<String> = None;
-        /// Where the provider is, when it is not where it always is; a local server, for instance.
+        /// The API's address, if it is not the provider's own: a local server, for instance.
         "llm.baseUrl" pub base_url: Option<Address> = None;
-        /// The provider's key. Better kept in .env and written here as "${NAME}".
+        /// The API key. Keep it in .env, and write "${NAME}" here.
         "llm.apiKey" pub api_key: Option<Secret> = None;
-        /// How many tokens the model can see at once. Unset: known by the model's name.
+        /// The model's context window, in tokens. Unset: derived from the model's name.
         "llm.window" pub window: Option<u64> = None, 1..=1_000_000_000;
-        /// At most this many tokens in one answer.
+        /// The longest answer, in tokens.
         "llm.maxTokens" pub max_tokens: u64 = 8192, 1..=1_000_000_000;
-        /// How freely the model chooses its words. Unset: as the provider likes.
+        /// The sampling temperature. Unset: the provider's default.
         "llm.temperature" pub temperature: Option<f64> = None, 0..=2;
-        /// Whether the model is offered tools. Unset: unless its host refuses them. Without tools, earlier calls are told as text.
+        /// Whether the model gets tools. Unset: yes, unless its host refuses them. Without tools, it sees earlier calls as text.
         "llm.tools" pub tools: Option<bool> = None;
-        /// Milliseconds to reach the provider.
+        /// How long to wait for a connection, in milliseconds.
         "llm.connectMs" pub connect_ms: u64 = 10_000, 1..=WEEK_MS;
-        /// Milliseconds until an answer begins.
+        /// How long to wait for an answer to begin, in milliseconds.
         "llm.firstByteMs" pub first_byte_ms: u64 = 60_000, 1..=WEEK_MS;
-        /// Milliseconds of silence inside an answer.
+        /// How long an answer may pause, in milliseconds.
         "llm.idleMs" pub idle_ms: u64 = 60_000, 1..=WEEK_MS;
-        /// How often a failed call is tried again, within three minutes.
+        /// How often to retry a failed call, within three minutes.
         "llm.retries" pub retries: u64 = 4, 0..=100;
-        /// Whether logs may hold the text of messages. SMA_LOG_LLM_MESSAGES=0 turns it off as well.
+        /// Whether logs include the text of messages. SMA_LOG_LLM_MESSAGES=0 turns this off, too.
         "llm.logMessages" pub log_messages: bool = true;
-        /// Where request id and time stand: "message", beside the person's text; "system", in the first system block,
-        /// which costs the prompt cache at every turn; or "off".
+        /// Where the model sees the request's id and time: "message", with the person's text; "system", in the first system
+        /// block, which defeats the prompt cache; or "off".
         "llm.requestFacts" pub request_facts: RequestFacts = RequestFacts::Message;
     }
 
-    /// What a million tokens cost, in your currency. With both prices, the cost of an answer is shown behind it.
+    /// The price of a million tokens, in your currency. With input and output set, each answer shows its cost.
     PriceSettings at (price) {
-        /// A million tokens of a request.
+        /// A million input tokens.
         "llm.price.input" pub input: Option<f64> = None, 0..=1_000_000;
-        /// A million of them that the provider read from its cache. Unset: as much as the others.
+        /// A million input tokens that the provider reads from its cache. Unset: the price of the others.
         "llm.price.cachedInput" pub cached_input: Option<f64> = None, 0..=1_000_000;
-        /// A million tokens of an answer.
+        /// A million output tokens.
         "llm.price.output" pub output: Option<f64> = None, 0..=1_000_000;
     }
 
-    /// What the model is shown of a chat, and when the older part is summarised.
+    /// How much of a chat the model sees, and when older messages are summarised.
     HistorySettings at (context.history) {
-        /// This many messages stay word for word when the older ones are summarised.
+        /// How many messages stay word for word when older ones are summarised.
         "context.history.keepLastMessages" pub keep_last_messages: u64 = 30, 0..=1_000_000;
-        /// The tokens of one request above which the history is summarised;
-        /// "auto" is what the model's window allows.
+        /// Requests with more tokens than this are compacted; "auto": as the model's window allows.
         "context.history.maxInputTokensApprox" pub max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
-        /// Whether the original messages are kept when they are summarised.
+        /// Whether to keep the original messages when they are summarised.
         "context.history.archiveOnCompact" pub archive_on_compact: bool = true;
     }
 
-    /// Named contexts inside one chat. None of these numbers cuts what is stored.
+    /// The contexts of a chat. These limits only bound what is shown, not what is stored.
     ArchiveSettings at (context.contexts) {
-        /// Whether a chat may have more than one context. `rewind` and earlier messages are there in any case.
+        /// Whether a chat may have several contexts. `rewind` works either way.
         "context.contexts.enabled" pub enabled: bool = true;
-        /// `context show` and recall `recent` give at most this many messages.
+        /// The most messages that `context show` and recall `recent` return.
         "context.contexts.activeMaxMessages" pub active_max_messages: u64 = 80, 1..=1_000_000;
-        /// `context show` and recall `recent` give at most this many characters.
+        /// The most characters that `context show` and recall `recent` return.
         "context.contexts.activeMaxChars" pub active_max_chars: u64 = 24_000, 1..=1_000_000_000;
-        /// A snapshot and recall `full` hold at most this many turns.
+        /// The most turns in a snapshot and in recall `full`.
         "context.contexts.maxTurns" pub max_turns: u64 = 120, 1..=1_000_000;
-        /// A snapshot and recall `full` hold at most this many characters.
+        /// The most characters in a snapshot and in recall `full`.
         "context.contexts.maxChars" pub max_chars: u64 = 48_000, 1..=1_000_000_000;
-        /// At most this many characters of a context are searched when one is looked for by text.
+        /// How many characters of each context a search by text reads.
         "context.contexts.searchTextMaxChars" pub search_text_max_chars: u64 = 12_000, 1..=1_000_000_000;
     }
 
@@ -157,11 +156,11 @@ settings! {
         "context.chatQueue.maxQueued" max_queued: u64 = 1000, 1..=1_000_000_000;
     }
 
-    /// What an agent may send.
+    /// What the agent may send.
     ChatEgressSettings at (context.chat_egress) {
-        /// The model may call `chat_send` this often in one run.
+        /// The most calls of `chat_send` in one run.
         "context.chatEgress.chatSendMaxCallsPerRun" pub chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
-        /// Whether the same text for the same message is sent only once.
+        /// Whether to send the same text only once for the same message.
         "context.chatEgress.chatSendIdempotency" pub chat_send_idempotency: bool = true;
         /// What to do with a message that may or may not have been delivered.
         "context.chatEgress.onUncertain" on_uncertain: OnUncertain = OnUncertain::Resend;
@@ -181,43 +180,43 @@ settings! {
         "context.memory.backupBeforeCompress" backup_before_compress: bool = true;
     }
 
-    /// One activation of the agent.
+    /// Limits of one run: everything the agent does to answer.
     RunSettings at (context.run) {
-        /// At most this many model calls.
+        /// The most model calls in a run.
         "context.run.maxSteps" pub max_steps: u64 = 50, 1..=1_000_000;
-        /// A run ends after this many milliseconds.
+        /// The longest run, in milliseconds.
         "context.run.deadlineMs" pub deadline_ms: u64 = 1_800_000, 1..=WEEK_MS;
-        /// A tool call fails after this many milliseconds.
+        /// The longest tool call, in milliseconds.
         "context.run.toolDeadlineMs" pub tool_deadline_ms: u64 = 120_000, 1..=WEEK_MS;
     }
 
-    /// How large things may be.
+    /// Limits on sizes.
     LimitSettings at (limits) {
-        /// A message from outside, in bytes.
+        /// The longest message to accept, in bytes.
         "limits.messageBytes" pub message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
-        /// What the model is shown of a tool's output, in characters; the rest is kept beside it.
+        /// How many characters of a tool's output the model sees; the rest is stored.
         "limits.toolOutputChars" pub tool_output_chars: u64 = 12_000, 1..=1_000_000_000;
     }
 
-    /// Several processes on one project.
+    /// Sharing a project between processes.
     LockSettings at (lock) {
         /// How long to wait for another process, in milliseconds.
         "lock.waitMs" pub wait_ms: u64 = 10_000, 0..=WEEK_MS;
     }
 
-    /// Tools that the client runs, or that a person approves.
+    /// Tools that need you: to run or to approve.
     ToolSettings at (tools) {
-        /// Names of tools that the client runs.
+        /// Tools that the client runs, by name.
         "tools.client" pub client: Vec<String> = Vec::new();
-        /// Names of tools that a person must approve each time.
+        /// Tools that a person must approve each time, by name.
         "tools.approval" pub approval: Vec<String> = Vec::new();
     }
 
-    /// Where skills are, besides `.claude/skills` and `.ship/skills`.
+    /// Skills besides those in `.claude/skills` and `.ship/skills`.
     SkillSettings at (skills) {
-        /// Further folders of skills, from the project folder on.
+        /// More folders of skills, relative to the project.
         "skills.paths" pub paths: Vec<String> = Vec::new();
-        /// Whether they may be outside the project.
+        /// Whether those folders may be outside the project.
         "skills.allowExternalPaths" pub allow_external_paths: bool = false;
     }
 
@@ -249,11 +248,11 @@ settings! {
         "start.allowedOrigins" allowed_origins: Vec<String> = Vec::new();
     }
 
-    /// Where chats are kept, and how safely.
+    /// How chats are stored.
     StorageSettings at (storage) {
-        /// A database, such as "postgres://…". Unset: files in the project folder.
+        /// A database, such as "postgres://…". Unset: files in the project's folder.
         "store" pub url: Option<Address> = None;
-        /// What an accepted message survives: a power cut, or only a killed process.
+        /// What an accepted message survives: a power cut (sync), or only a killed process (flush).
         "durability" pub durability: Durability = Durability::Sync;
     }
 }

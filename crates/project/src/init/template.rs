@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::settings::{GROUPS, Settings};
 
 const HEAD: &str = "\
-// Settings of this project. Nothing here is needed: each line shows a default, and counts once the // at its
-// beginning is gone; null means not set. Keys and tokens belong into .env, and are written \"${NAME}\" here.
+// Settings of this project, all optional. Each line shows a default; remove its leading // to change it. null means
+// not set. Keep keys and tokens in .env, and refer to them here as \"${NAME}\".
 ";
 
 /// Returns the text of the file, made from the catalogue.
@@ -87,11 +87,11 @@ mod tests {
     fn the_file_reads_pleasantly() {
         let text = ship_json();
         for piece in [
-            "{\n  \"llm\": { // The model, and how it is reached.\n    // \"provider\": null, // The provider that answers.",
-            "\n  \"context\": {\n    \"history\": { // What the model is shown",
-            "\n    },\n  },\n  \"limits\": { // How large things may be.",
-            "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut, or only a \
-             killed process. Either \"sync\" or \"flush\".\n}\n",
+            "{\n  \"llm\": { // The model and its provider.\n    // \"provider\": null, // The provider.",
+            "\n  \"context\": {\n    \"history\": { // How much of a chat the model sees",
+            "\n    },\n  },\n  \"limits\": { // Limits on sizes.",
+            "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut (sync), or only a \
+             killed process (flush). Either \"sync\" or \"flush\".\n}\n",
         ] {
             assert!(text.contains(piece), "{piece}\nis not in\n{text}");
         }
