@@ -102,6 +102,12 @@ impl SettingsEditor {
         let mut after = self.problems(Some((&file, &new)));
         // Other wrong values may be mended later, one by one.
         after.retain(|problem| !before.iter().any(|old| old.is_same_value(problem)));
+        // The value is not in the file yet, so no line of the file is to blame.
+        let is_refused =
+            |problem: &ProjectProblem| problem.file == file && problem.value_problem().is_some();
+        if let Some(at) = after.iter().position(is_refused) {
+            return Err(EditSettingsError::Value(after.swap_remove(at)));
+        }
         if !after.is_empty() {
             return Err(LoadProjectError::new(after).into());
         }

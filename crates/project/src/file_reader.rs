@@ -34,7 +34,7 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
 #[non_exhaustive]
 pub enum FileError {
     /// The file is a link, or below a link, that leads out of the project.
-    #[error("{} leads out of the project, to {}", file.display(), target.display())]
+    #[error("{} is a link out of the project, to {}", file.display(), target.display())]
     Outside {
         /// The path of the link.
         file: PathBuf,
@@ -62,11 +62,11 @@ impl FileError {
     pub fn text_for_user(&self) -> String {
         match self {
             Self::Outside { .. } => {
-                format!("{self}, and is not read; put the text itself there")
+                format!("{self}, so it is ignored; replace the link by a file")
             }
-            Self::NotAFile { .. } => format!("{self}, and is not read; put a file there"),
+            Self::NotAFile { .. } => format!("{self}, so it is ignored; replace it by a file"),
             Self::Unreadable { source, .. } => {
-                format!("{self}: {source}; let yourself read it, or take it away")
+                format!("{self}: {source}; make it readable, or remove it")
             }
         }
     }

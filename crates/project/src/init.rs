@@ -63,12 +63,12 @@ impl Explain for InitError {
     fn explain(&self) -> Explanation {
         match self {
             Self::Folder { path, .. } => {
-                Explanation::new(format!("the folder {} cannot be made", path.display()))
-                    .with_remedy("choose another place, or make it yourself")
+                Explanation::new(format!("cannot create the folder {}", path.display()))
+                    .with_remedy("choose another path, or create it yourself")
             }
             Self::File { path, .. } => {
                 Explanation::new(format!("{} cannot be written", path.display()))
-                    .with_remedy("see whether the folder is yours and the disk has room")
+                    .with_remedy("check the folder's permissions and the free space")
             }
         }
     }
@@ -212,6 +212,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "").unwrap();
         let error = init(&folder.path().join("file/project")).unwrap_err();
-        assert!(error.to_string().contains("cannot be made; choose another place"), "{error}");
+        assert!(error.to_string().contains("/file/project; choose another path"), "{error}");
     }
 }

@@ -53,7 +53,7 @@ pub fn choose_provider<'a>(
             provider: ProviderName::Offline,
             key: ProviderKey::NotNeeded,
             variable: None,
-            why: "offline, because `llm.provider` says so".to_owned(),
+            why: "offline, set by `llm.provider`".to_owned(),
             unused: None,
         },
         Some(provider) => choose_named(provider, llm, variable),
@@ -73,26 +73,24 @@ fn choose_named<'a>(
         (Some(key), _, _) => choice(
             ProviderKey::Given(key.clone()),
             None,
-            format!("{provider}, because `llm.provider` says so, with the key in `llm.apiKey`"),
+            format!("{provider}, set by `llm.provider`, with the key in `llm.apiKey`"),
         ),
         (None, Some((name, key)), _) => choice(
             ProviderKey::Given(key),
             Some(name),
-            format!("{provider}, because `llm.provider` says so, with the key in {name}"),
+            format!("{provider}, set by `llm.provider`, with the key in {name}"),
         ),
         // A host of one's own often wants no key.
         (None, None, _) if llm.base_url.is_some() => choice(
             ProviderKey::NotNeeded,
             None,
-            format!(
-                "{provider}, because `llm.provider` says so, at `llm.baseUrl` and without a key"
-            ),
+            format!("{provider}, set by `llm.provider`, at `llm.baseUrl` and without a key"),
         ),
         (None, None, name) => choice(
             ProviderKey::Missing,
             None,
             format!(
-                "{provider}, because `llm.provider` says so, but there is no key; put {}=… into .env",
+                "{provider}, set by `llm.provider`, has no key; put {}=… into .env",
                 name.unwrap_or("its key")
             ),
         ),
@@ -118,11 +116,11 @@ fn choose_by_key<'a>(
     let unused = unused.into_iter().find(|(_, set)| *set).map(|(key, _)| key);
     let why = match unused {
         Some(key) => format!(
-            "offline, because nothing says whom `{key}` is for; \
+            "offline, because `{key}` is set without `llm.provider`; \
              set `llm.provider` to \"openai\" or \"anthropic\""
         ),
-        None => "offline, because no provider and no key is set; \
-                 put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env to have a real model"
+        None => "offline, because no key is set; \
+                 put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env to use a real model"
             .to_owned(),
     };
     let (provider, key) = (ProviderName::Offline, ProviderKey::NotNeeded);
@@ -154,7 +152,7 @@ mod tests {
         let by_key = chosen(&LlmSettings::default(), &[openai]).why;
         assert_eq!(by_key, "openai, because OPENAI_API_KEY is set");
         let by_nothing = chosen(&LlmSettings::default(), &[]).why;
-        assert!(by_nothing.starts_with("offline, because no provider and no key is set"));
+        assert!(by_nothing.starts_with("offline, because no key is set"));
     }
 
     #[test]
@@ -198,7 +196,11 @@ mod tests {
         let unnamed = chosen(&llm, &[]);
         assert_eq!(unnamed.provider, ProviderName::Offline);
         assert_eq!(unnamed.unused, Some("llm.baseUrl"));
-        assert!(unnamed.why.contains("whom `llm.baseUrl` is for"), "{}", unnamed.why);
+        assert!(
+            unnamed.why.contains("`llm.baseUrl` is set without `llm.provider`"),
+            "{}",
+            unnamed.why
+        );
 
         llm.provider = Some(ProviderName::OpenAi);
         assert_eq!(chosen(&llm, &[]).key, ProviderKey::NotNeeded);

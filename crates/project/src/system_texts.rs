@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(texts.role.as_deref(), Some("from docs"));
         assert_eq!((texts.profile_primary, texts.profile_other), (None, None));
         let [problem] = &texts.problems[..] else { panic!("{:?}", texts.problems) };
-        assert!(problem.to_string().contains("leads out of the project"), "{problem}");
+        assert!(problem.to_string().contains("is a link out of the project"), "{problem}");
     }
 
     #[test]

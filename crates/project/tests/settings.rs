@@ -63,9 +63,9 @@ fn a_project_overrides_what_its_owner_set_for_all() {
     let (_, project) = load_below(user, r#"{ "llm": { "model": "ours", "retries": null } }"#, "");
     let project = project.expect("it is right");
     for (key, value, source) in [
-        ("llm.model", "\"ours\"", "ship.json line 1"),
-        ("llm.retries", "1", "user-wide ship.json line 1"),
-        ("lock.waitMs", "7", "user-wide ship.json line 2"),
+        ("llm.model", "\"ours\"", "ship.json:1"),
+        ("llm.retries", "1", "user-wide ship.json:1"),
+        ("lock.waitMs", "7", "user-wide ship.json:2"),
         ("llm.maxTokens", "8192", "default"),
     ] {
         assert_eq!(effective(&project, key), (value.to_owned(), source.to_owned()), "{key}");
@@ -90,7 +90,7 @@ fn mistakes_in_user_wide_settings_name_their_file() {
     let told: Vec<String> =
         project.warnings().iter().map(|warning| folder.plain(warning)).collect();
     assert_eq!(told[0], "user.json:1: `start.port` has no effect in this version");
-    let no_effect = "has no effect here; set it in the ship.json of a project";
+    let no_effect = "has no effect here; set it in a project's ship.json";
     assert_eq!(told[1], format!("user.json:1: `skills.paths` {no_effect}"));
     assert_eq!(told[2], format!("user.json:1: `store` {no_effect}"));
     assert_eq!(project.settings(), &Settings::default());
@@ -224,12 +224,12 @@ fn ship_json_may_have_comments_and_trailing_commas_and_each_value_knows_its_line
 "#;
     let project = load(text).unwrap();
     for (key, value, source) in [
-        ("llm.provider", "\"openai\"", "ship.json line 5"),
-        ("llm.baseUrl", "\"http://127.0.0.1:11434/v1\"", "ship.json line 6"),
-        ("llm.temperature", "0.5", "ship.json line 7"),
-        ("context.history.maxInputTokensApprox", "12000", "ship.json line 9"),
-        ("tools.approval", "[\"shell\",\"write\"]", "ship.json line 10"),
-        ("durability", "\"flush\"", "ship.json line 11"),
+        ("llm.provider", "\"openai\"", "ship.json:5"),
+        ("llm.baseUrl", "\"http://127.0.0.1:11434/v1\"", "ship.json:6"),
+        ("llm.temperature", "0.5", "ship.json:7"),
+        ("context.history.maxInputTokensApprox", "12000", "ship.json:9"),
+        ("tools.approval", "[\"shell\",\"write\"]", "ship.json:10"),
+        ("durability", "\"flush\"", "ship.json:11"),
         ("start.port", "3000", "default"),
     ] {
         assert_eq!(effective(&project, key), (value.to_owned(), source.to_owned()), "{key}");
@@ -262,13 +262,13 @@ fn who_answers_is_shown_with_what_decided_it() {
 
     let from_dotenv =
         Folder::with("", "\nANTHROPIC_API_KEY=sk-short\nOPENAI_API_KEY=\n").load(&[]).unwrap();
-    let by = "ANTHROPIC_API_KEY in .env line 2".to_owned();
+    let by = "ANTHROPIC_API_KEY in .env:2".to_owned();
     assert_eq!(from_dotenv.provider().provider, ProviderName::Anthropic);
     assert_eq!(effective(&from_dotenv, "llm.provider"), ("\"anthropic\"".to_owned(), by.clone()));
     assert_eq!(effective(&from_dotenv, "llm.apiKey"), ("\"****\"".to_owned(), by));
 
     let named = Folder::with("{\"llm\": {\"provider\": \"offline\"}}", "").load(&[key]).unwrap();
-    assert_eq!(effective(&named, "llm.provider").1, "ship.json line 1");
+    assert_eq!(effective(&named, "llm.provider").1, "ship.json:1");
     assert_eq!(effective(&named, "llm.apiKey").0, "null");
 }
 
@@ -285,7 +285,7 @@ fn the_environment_turns_message_text_in_logs_off_and_never_on() {
             "false",
             "SMA_LOG_LLM_MESSAGES in the environment",
         ),
-        (r#"{"llm":{"logMessages":false}}"#, Some("1"), "false", "ship.json line 1"),
+        (r#"{"llm":{"logMessages":false}}"#, Some("1"), "false", "ship.json:1"),
     ] {
         let variables: Vec<_> =
             variable.map(|value| ("SMA_LOG_LLM_MESSAGES", value)).into_iter().collect();
@@ -305,17 +305,17 @@ fn every_mistake_in_ship_json_is_told_with_line_key_found_expected_and_remedy() 
         (
             "{\n  \"llm\": {\n    \"model\": \"x\"\n    \"window\": 5\n  }\n}",
             "ship.json:3:17: expected comma",
-            "look there, and at the lines around it, for a missing",
+            "look nearby for a missing",
         ),
         (
             "{\n\"llm\": {\"maxTokens\": \"many\"}}",
             "ship.json:2: `llm.maxTokens` must be a whole number from 1 to 1000000000, but is \"many\"",
-            "set `llm.maxTokens` to a whole number from 1 to 1000000000, or remove the line",
+            "remove the line to use the default",
         ),
         (
             "{\"start\": {\"port\": 65536}}",
             "ship.json:1: `start.port` must be a whole number from 0 to 65535, but is 65536",
-            "set `start.port` to",
+            "remove the line to use the default",
         ),
         (
             "{\"start\": {\"port\": 1.5}}",
@@ -346,36 +346,36 @@ fn every_mistake_in_ship_json_is_told_with_line_key_found_expected_and_remedy() 
         ),
         (
             "{\"tools\": {\"client\": \"shell\"}}",
-            "ship.json:1: `tools.client` must be a list of texts, such as [\"one\", \"two\"], but is \"shell\"",
+            "ship.json:1: `tools.client` must be a list of strings, such as [\"one\", \"two\"], but is \"shell\"",
             "",
         ),
         (
             "{\"llm\": {\"model\": {\"name\": \"x\"}}}",
-            "ship.json:1: `llm.model` must be a text that is not empty, but is an object",
+            "ship.json:1: `llm.model` must be non-empty text, but is an object",
             "",
         ),
         ("{\"llm\": 5}", "ship.json:1: `llm` must be an object in braces, but is 5", ""),
-        ("\n[]", "ship.json:2: the file must be an object in braces, but is []", "begin with {"),
+        ("\n[]", "ship.json:2: the file must be an object in braces, but is []", "start it with {"),
         (
             "{\"llm\": {\"baseUrl\": \"localhost\"}}",
-            "ship.json:1: `llm.baseUrl` must be an address with its scheme, such as \"https://host/path\", \
-             but is another text",
+            "ship.json:1: `llm.baseUrl` must be a URL such as \"https://host/path\", \
+             but is some other text",
             "",
         ),
         (
             "{\n\n\"llm\": {\"apiKey\": \"${MY_KEY}\"}}",
-            "ship.json:3: `llm.apiKey` needs the variable MY_KEY, which is not set",
+            "ship.json:3: `llm.apiKey` uses the variable MY_KEY, which is not set",
             "put MY_KEY=… into .env, or set it in the environment",
         ),
         (
             "{\"llm\": {\"apiKey\": \"${MY_KEY\"}}",
-            "ship.json:1: `llm.apiKey` has a `${` that is not the beginning of a variable",
+            "ship.json:1: `llm.apiKey` has a `${` without a variable's name and `}`",
             "write ${NAME}",
         ),
         (
             "{\"llm\": {\"window\": 1000},\n\"context\": {\"history\": {\"maxInputTokensApprox\": 2000}}}",
-            "ship.json:2: `context.history.maxInputTokensApprox` must be \"auto\" or at most 1000, which is \
-             `llm.window`, but is 2000",
+            "ship.json:2: `context.history.maxInputTokensApprox` must be \"auto\" or at most 1000 \
+             (`llm.window`), but is 2000",
             "",
         ),
     ] {
@@ -399,7 +399,7 @@ fn all_mistakes_are_told_at_once() {
 fn a_bad_line_of_dotenv_is_told_without_showing_it() {
     let folder = Folder::with("", "A=1\nsk-secret-value\n");
     let error = folder.load(&[]).unwrap_err();
-    assert_eq!(folder.plain(&error), ".env:2: this line is no `NAME=value`");
+    assert_eq!(folder.plain(&error), ".env:2: this line is not `NAME=value`");
     assert!(error.problems()[0].hint().starts_with("write NAME=value"));
 }
 
@@ -409,7 +409,7 @@ fn a_folder_in_the_place_of_ship_json_sets_nothing_and_is_told() {
     fs::create_dir(folder.0.path().join("ship.json")).expect("a folder");
     let project = folder.load(&[]).expect("it stops nobody");
     let told: Vec<String> = project.warnings().iter().map(|w| folder.plain(w)).collect();
-    assert_eq!(told, ["ship.json is a folder, so nothing is set; put a file there"]);
+    assert_eq!(told, ["ship.json is a folder, so it is ignored; put a file there"]);
 }
 
 #[test]
@@ -417,9 +417,12 @@ fn a_file_that_is_not_text_or_too_large_is_an_error_and_a_folder_called_dotenv_i
     let folder = Folder::with("", "");
     let file = folder.0.path().join("ship.json");
     fs::write(&file, b"{\n\"store\": \"\xff\"}").unwrap();
-    assert_eq!(folder.plain(folder.load(&[]).unwrap_err()), "ship.json:2: this is not UTF-8 text");
+    assert_eq!(folder.plain(folder.load(&[]).unwrap_err()), "ship.json:2: not UTF-8 text");
     fs::write(&file, " ".repeat(2 << 20)).unwrap();
-    assert_eq!(folder.plain(folder.load(&[]).unwrap_err()), "ship.json is too large to be meant");
+    assert_eq!(
+        folder.plain(folder.load(&[]).unwrap_err()),
+        "ship.json is too large for a settings file"
+    );
 
     fs::remove_file(&file).unwrap();
     fs::create_dir(folder.0.path().join(".env")).unwrap();
@@ -437,10 +440,10 @@ fn an_unknown_key_is_a_warning_with_its_line_and_the_nearest_name() {
     assert_eq!(
         warnings,
         [
-            "ship.json:2: `llm.modle` is not known and has no effect; did you mean `llm.model`?",
-            "ship.json:3: `port` is not known and has no effect; did you mean `start.port`?",
-            "ship.json:4: `frobnicate` is not known and has no effect",
-            "ship.json:6: `store` is set a second time; this one counts",
+            "ship.json:2: there is no setting `llm.modle`; did you mean `llm.model`?",
+            "ship.json:3: there is no setting `port`; did you mean `start.port`?",
+            "ship.json:4: there is no setting `frobnicate`, so it has no effect",
+            "ship.json:6: `store` is set twice; this one counts",
         ]
     );
 }
@@ -452,7 +455,7 @@ fn a_file_that_other_users_can_change_is_a_warning() {
     fs::set_permissions(folder.0.path().join(".env"), fs::Permissions::from_mode(0o666)).unwrap();
     let warnings = folder.load(&[]).unwrap().warnings().to_vec();
     let text = folder.plain(&warnings[0]);
-    assert_eq!(text, ".env can be changed by everybody on this machine; `chmod 600` it");
+    assert_eq!(text, ".env can be changed by anyone on this machine; run `chmod 600` on it");
 }
 
 /// One secret for each place that secrets come from.

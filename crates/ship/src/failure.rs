@@ -134,6 +134,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.code {
             _ if self.is_interrupt => ExitCode::from(INTERRUPTED),
+            USAGE => ExitCode::from(2),
             FROZEN => ExitCode::from(3),
             _ => ExitCode::FAILURE,
         }
@@ -216,6 +217,9 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// The code for a command line that makes no sense.
+pub(crate) const USAGE: &str = "usage";
+
 /// The code for a chat that a frozen process holds.
 const FROZEN: &str = "frozen";
 
@@ -248,9 +252,8 @@ impl From<OpenAgentError> for Failure {
     fn from(error: OpenAgentError) -> Self {
         match &error {
             OpenAgentError::NoKey(why) => Self::new("no_key", why.clone())
-                .with_hint("or set `llm.provider` to \"offline\" to try everything without a key"),
-            OpenAgentError::NoModel => Self::new("no_model", error.to_string())
-                .with_hint("\"llm\": { \"model\": \"…\" } in ship.json"),
+                .with_hint("to try ship without a key: `ship config set llm.provider offline`"),
+            OpenAgentError::NoModel => Self::from_error("no_model", &error),
             OpenAgentError::Provider(provider) => {
                 let failure = Self::new(provider.code(), provider.to_string());
                 match provider.remedy() {

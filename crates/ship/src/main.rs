@@ -113,6 +113,9 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Config { command: Some(ConfigCommand::Get { key }) } => {
             commands::config::get(session, key)
         }
+        Command::Config { command: Some(ConfigCommand::Other(words)) } => {
+            commands::config::run_words(session, words)
+        }
         Command::Config { .. } => commands::config::run(session),
         Command::Logs { follow, request } => {
             commands::logs::run(session, *follow, request.as_deref()).await

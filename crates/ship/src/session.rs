@@ -119,7 +119,7 @@ impl Session {
         for problem in read_system_texts(root, Some(&root.join(chat_folder(&self.chat)))).problems {
             let because = std::error::Error::source(&problem).map(|cause| format!(": {cause}"));
             let warning =
-                format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
+                format!("{problem}{}; the agent does not see it", because.unwrap_or_default());
             output::print_warning(&self.project.secrets().mask(&warning));
         }
         let project = self.project_of_chat();

@@ -19,6 +19,11 @@ impl Style {
         Self { coloured: std::io::stderr().is_terminal() && wants_colour() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { coloured: false }
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

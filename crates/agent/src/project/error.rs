@@ -31,16 +31,16 @@ impl Explain for OpenAgentError {
         match self {
             Self::Load(error) => Explanation::new(error.to_string()),
             Self::Store(error) => error.explain(),
-            Self::NoKey(it) => Explanation::new(format!("there is no key: {it}")),
-            Self::NoModel => Explanation::new("`llm.baseUrl` is set and `llm.model` is not")
-                .with_remedy("set it to a model that is served there"),
+            Self::NoKey(it) => Explanation::new(it.clone()),
+            Self::NoModel => Explanation::new("`llm.baseUrl` is set, but `llm.model` is not")
+                .with_remedy("name a model of that host: `ship config set llm.model NAME`"),
             Self::Provider(error) => {
                 Explanation { problem: error.to_string(), remedy: error.remedy() }
             }
             Self::NoDatabase => Explanation::new(
-                "`store` names a database, and this version of ship keeps chats in files",
+                "`store` names a database, but this version keeps chats in files only",
             )
-            .with_remedy("leave it out"),
+            .with_remedy("remove the setting: `ship config unset store`"),
         }
     }
 }

@@ -76,13 +76,15 @@ async fn a_text_that_cannot_be_read_is_told_to_the_person_and_once_to_the_log() 
     let ran = say(&folder, "one", &[text("Hi.")]).await;
     let warnings = ran.agent.warnings(&chat());
     assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[0].ends_with("Primary.md is not a file, and is not read; put a file there"));
-    assert!(warnings[1].contains("Agent.md leads out of the project, to "), "{warnings:?}");
+    assert!(
+        warnings[0].ends_with("Primary.md is not a file, so it is ignored; replace it by a file")
+    );
+    assert!(warnings[1].contains("Agent.md is a link out of the project, to "), "{warnings:?}");
     assert!(!systems(&ran)[0].contains("someone else's"));
     ran.say("two").await;
     let logged = ran.log.of("warning");
     assert_eq!(logged.len(), 3, "{logged:?}");
-    assert!(logged[0].contains("ship.json is a folder, so nothing is set"), "{logged:?}");
+    assert!(logged[0].contains("ship.json is a folder, so it is ignored"), "{logged:?}");
 }
 
 #[tokio::test]

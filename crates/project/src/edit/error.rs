@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ship_record::{Explain, Explanation};
 
-use crate::LoadProjectError;
+use crate::{LoadProjectError, ProjectProblem, ProjectProblemKind};
 
 /// The reason why a setting was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,8 @@ pub enum EditSettingsError {
     },
     /// The place of the user-wide file is unknown.
     NoUserFile,
+    /// The value does not fit the key.
+    Value(ProjectProblem),
     /// The settings would be wrong.
     Settings(#[from] LoadProjectError),
     /// The file cannot be written.
@@ -60,22 +62,30 @@ impl Explain for EditSettingsError {
                 Explanation::new(format!("there is no setting `{key}`")).with_remedy(remedy)
             }
             Self::ProjectOnly { key } => {
-                Explanation::new(format!("`{key}` belongs to one project, not to all"))
-                    .with_remedy("set it without --user, in the folder of the project")
+                Explanation::new(format!("`{key}` can only be set for one project"))
+                    .with_remedy("leave out --user, and run this in the project's folder")
             }
-            Self::PlainSecret { key } => {
-                Explanation::new(format!("`{key}` is a secret, and ship.json is often published"))
-                    .with_remedy("put NAME=… into .env, and set it to '${NAME}'; or use --user")
-            }
+            Self::PlainSecret { key } => Explanation::new(format!(
+                "`{key}` is a secret, and ship.json is meant to be committed"
+            ))
+            .with_remedy("put NAME=… into .env and set this to '${NAME}', or use --user"),
             Self::NotSet { key, file } => {
                 Explanation::new(format!("`{key}` is not set in {}", file.display()))
             }
-            Self::NoUserFile => Explanation::new("there is no place for user-wide settings")
-                .with_remedy("set HOME or XDG_CONFIG_HOME to a folder of yours"),
+            Self::NoUserFile => Explanation::new("there is no folder for user-wide settings")
+                .with_remedy("set HOME or XDG_CONFIG_HOME"),
+            Self::Value(problem) => {
+                let text = problem.value_problem().unwrap_or_else(|| problem.to_string());
+                let explanation = Explanation::new(text);
+                match problem.kind {
+                    ProjectProblemKind::Value { .. } => explanation,
+                    _ => explanation.with_remedy(problem.hint()),
+                }
+            }
             Self::Settings(error) => Explanation::new(error.to_string()),
             Self::File { path, .. } => {
                 Explanation::new(format!("{} cannot be written", path.display()))
-                    .with_remedy("see whether the folder is yours and the disk has room")
+                    .with_remedy("check the folder's permissions and the free space")
             }
         }
     }

@@ -18,16 +18,16 @@ pub(crate) struct DotEnvLine {
 #[non_exhaustive]
 pub enum DotEnvProblem {
     /// The line has no `=`.
-    #[error("this line is no `NAME=value`")]
+    #[error("this line is not `NAME=value`")]
     NoEquals,
     /// The text before the `=` cannot be a name.
-    #[error("what stands before the `=` cannot be the name of a variable")]
+    #[error("the text before `=` is not a valid variable name")]
     BadName,
     /// The quote is never closed.
-    #[error("the quote that begins here is never closed")]
+    #[error("this quote is never closed")]
     OpenQuote,
     /// The closing quote is followed by more than a comment.
-    #[error("something follows the closing quote of the value that begins here")]
+    #[error("this value has text after its closing quote")]
     BehindQuote,
 }
 

@@ -104,29 +104,44 @@ impl ProjectProblem {
         is_value && self.file == other.file && is_same()
     }
 
+    /// Describes a wrong value without its place in the file.
+    pub(crate) fn value_problem(&self) -> Option<String> {
+        match &self.kind {
+            ProjectProblemKind::Value { key, .. } if key.is_empty() => None,
+            ProjectProblemKind::Value { key, found, expected } => {
+                Some(format!("`{key}` must be {expected}, but is {found}"))
+            }
+            ProjectProblemKind::Unset { key, variable } => {
+                Some(format!("`{key}` uses the variable {variable}, which is not set"))
+            }
+            ProjectProblemKind::NotAVariable { key } => {
+                Some(format!("`{key}` has a `${{` without a variable's name and `}}`"))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the remedy as a sentence.
     pub fn hint(&self) -> String {
         match &self.kind {
-            ProjectProblemKind::Unreadable(_) => "make it readable for you, or move it away".to_owned(),
+            ProjectProblemKind::Unreadable(_) => "make it readable, or move it away".to_owned(),
             ProjectProblemKind::NotText => "save it as UTF-8".to_owned(),
-            ProjectProblemKind::TooLarge => "move away what does not belong there".to_owned(),
+            ProjectProblemKind::TooLarge => "move it away, or remove what does not belong in it".to_owned(),
             ProjectProblemKind::DotEnv(_) => {
-                "write NAME=value, with quotes around a value that has spaces, and # before a comment".to_owned()
+                "write NAME=value; quote a value with spaces, and start a comment with #".to_owned()
             }
             ProjectProblemKind::Syntax { .. } => {
-                "look there, and at the lines around it, for a missing comma, quote or bracket".to_owned()
+                "look nearby for a missing comma, quote or bracket".to_owned()
             }
             ProjectProblemKind::Value { key, .. } if key.is_empty() => {
-                "begin with { and end with }; `ship init` in an empty folder writes an example".to_owned()
+                "start it with { and end it with }; `ship init` in an empty folder writes an example".to_owned()
             }
-            ProjectProblemKind::Value { key, expected, .. } => {
-                format!("set `{key}` to {expected}, or remove the line to have the default")
-            }
+            ProjectProblemKind::Value { .. } => "remove the line to use the default".to_owned(),
             ProjectProblemKind::Unset { variable, .. } => {
                 format!("put {variable}=… into .env, or set it in the environment")
             }
             ProjectProblemKind::NotAVariable { .. } => {
-                "write ${NAME} for a variable, or $${ for a plain ${".to_owned()
+                "write ${NAME} for a variable, or $${ for a literal ${".to_owned()
             }
         }
     }
@@ -138,24 +153,19 @@ impl fmt::Display for ProjectProblem {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
+        if let Some(problem) = self.value_problem() {
+            return write!(f, ": {problem}");
+        }
         match &self.kind {
             ProjectProblemKind::Unreadable(_) => f.write_str(" cannot be read"),
-            ProjectProblemKind::NotText => f.write_str(": this is not UTF-8 text"),
-            ProjectProblemKind::TooLarge => f.write_str(" is too large to be meant"),
+            ProjectProblemKind::NotText => f.write_str(": not UTF-8 text"),
+            ProjectProblemKind::TooLarge => f.write_str(" is too large for a settings file"),
             ProjectProblemKind::DotEnv(problem) => write!(f, ": {problem}"),
             ProjectProblemKind::Syntax { column, what } => write!(f, ":{column}: {what}"),
-            ProjectProblemKind::Value { key, found, expected } if key.is_empty() => {
+            ProjectProblemKind::Value { found, expected, .. } => {
                 write!(f, ": the file must be {expected}, but is {found}")
             }
-            ProjectProblemKind::Value { key, found, expected } => {
-                write!(f, ": `{key}` must be {expected}, but is {found}")
-            }
-            ProjectProblemKind::Unset { key, variable } => {
-                write!(f, ": `{key}` needs the variable {variable}, which is not set")
-            }
-            ProjectProblemKind::NotAVariable { key } => {
-                write!(f, ": `{key}` has a `${{` that is not the beginning of a variable")
-            }
+            ProjectProblemKind::Unset { .. } | ProjectProblemKind::NotAVariable { .. } => Ok(()),
         }
     }
 }
@@ -227,10 +237,10 @@ impl fmt::Display for Warning {
         }
         match &self.kind {
             WarningKind::UnknownKey { key, nearest: Some(nearest) } => {
-                write!(f, ": `{key}` is not known and has no effect; did you mean `{nearest}`?")
+                write!(f, ": there is no setting `{key}`; did you mean `{nearest}`?")
             }
             WarningKind::UnknownKey { key, nearest: None } => {
-                write!(f, ": `{key}` is not known and has no effect")
+                write!(f, ": there is no setting `{key}`, so it has no effect")
             }
             WarningKind::Replaced { key, by } => {
                 write!(f, ": `{key}` is now `{by}`; `true` is read as \"system\"")
@@ -239,16 +249,16 @@ impl fmt::Display for Warning {
                 write!(f, ": `{key}` has no effect in this version")
             }
             WarningKind::ProjectOnly { key } => {
-                write!(f, ": `{key}` has no effect here; set it in the ship.json of a project")
+                write!(f, ": `{key}` has no effect here; set it in a project's ship.json")
             }
             WarningKind::Twice { key } => {
-                write!(f, ": `{key}` is set a second time; this one counts")
+                write!(f, ": `{key}` is set twice; this one counts")
             }
             WarningKind::Folder => {
-                write!(f, " is a folder, so nothing is set; put a file there")
+                write!(f, " is a folder, so it is ignored; put a file there")
             }
             WarningKind::WritableByAll => {
-                write!(f, " can be changed by everybody on this machine; `chmod 600` it")
+                write!(f, " can be changed by anyone on this machine; run `chmod 600` on it")
             }
         }
     }

@@ -285,7 +285,7 @@ impl<'a> SettingsReader<'a> {
                 }
                 _ => return,
             };
-            let expected = format!("\"auto\" or at most {window}, which is `llm.window`");
+            let expected = format!("\"auto\" or at most {window} (`llm.window`)");
             self.add_wrong_value(line, name, tokens.to_string(), expected);
         }
     }
@@ -334,7 +334,7 @@ fn kind_of(json: &Json) -> &'static str {
         Json::Bool(_) => "true or false",
         Json::Number(_) => "a number",
         Json::String(text) if text.trim().is_empty() => "empty",
-        Json::String(_) => "another text",
+        Json::String(_) => "some other text",
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",
     }

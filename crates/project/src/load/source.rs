@@ -38,9 +38,9 @@ impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::ShipJson { line } => write!(f, "ship.json line {line}"),
-            Self::UserShipJson { line, .. } => write!(f, "user-wide ship.json line {line}"),
-            Self::DotEnv { name, line } => write!(f, "{name} in .env line {line}"),
+            Self::ShipJson { line } => write!(f, "ship.json:{line}"),
+            Self::UserShipJson { line, .. } => write!(f, "user-wide ship.json:{line}"),
+            Self::DotEnv { name, line } => write!(f, "{name} in .env:{line}"),
             Self::Environment { name } => write!(f, "{name} in the environment"),
         }
     }

@@ -80,7 +80,7 @@ impl SettingValue for String {
     }
 
     fn expected(_: &RangeInclusive<u64>) -> String {
-        "a text that is not empty".to_owned()
+        "non-empty text".to_owned()
     }
 }
 
@@ -117,7 +117,7 @@ impl SettingValue for Address {
     }
 
     fn expected(_: &RangeInclusive<u64>) -> String {
-        "an address with its scheme, such as \"https://host/path\"".to_owned()
+        "a URL such as \"https://host/path\"".to_owned()
     }
 
     fn secrets(&self) -> Vec<String> {
@@ -155,7 +155,7 @@ impl SettingValue for Vec<String> {
     }
 
     fn expected(_: &RangeInclusive<u64>) -> String {
-        "a list of texts, such as [\"one\", \"two\"]".to_owned()
+        "a list of strings, such as [\"one\", \"two\"]".to_owned()
     }
 }
 

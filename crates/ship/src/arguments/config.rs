@@ -5,10 +5,13 @@ use ship_project::SettingScope;
 
 #[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print one setting in force
-    #[command(after_help = "Example:\n  ship config get llm.maxTokens")]
+    /// Show all settings, like `ship config` alone
+    #[command(aliases = ["ls", "show"])]
+    List,
+    /// Print one setting, or those of a group
+    #[command(after_help = "Examples:\n  ship config get llm.maxTokens\n  ship config get llm")]
     Get {
-        /// The setting, such as llm.model
+        /// The setting or group, such as llm.model or llm
         key: String,
     },
     /// Change a setting in ship.json; comments and order stay
@@ -36,6 +39,9 @@ pub(crate) enum ConfigCommand {
         #[command(flatten)]
         file: SettingsFileChoice,
     },
+    /// A setting in the place of a command, perhaps with a value.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// Chooses the file to change.

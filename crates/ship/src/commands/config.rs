@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ship_message::json::{Json, Object};
 use ship_project::{EffectiveSetting, SettingSource, nearest_name};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
@@ -14,24 +14,35 @@ use crate::table;
 /// The width of the value column; most values are shorter.
 const VALUE_COLUMNS: usize = 24;
 
+/// The columns below which a value would say too little.
+const VALUE_COLUMNS_MIN: usize = 16;
+
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
-    let rows = session.project.effective_settings();
-    if session.json {
-        let entry = |row: &EffectiveSetting| (row.key, setting_json(row));
-        output::print_json(&Json::Object(rows.iter().map(entry).collect()))?;
-        return Ok(ExitCode::SUCCESS);
+    print(session, &session.project.effective_settings())?;
+    if !session.json {
+        let model = format!("\nModel: {}", session.describe_model());
+        output::print_line(&table::wrap_text(&model, 7))?;
     }
-    let style = Style::of_stdout();
-    for line in setting_lines(&rows, table::columns(), style) {
-        output::print_line(&line)?;
-    }
-    output::print_line(&table::wrap_text(&format!("\nModel: {}", session.describe_model()), 7))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one setting: a text as it is, and everything else as JSON.
+fn print(session: &Session, rows: &[EffectiveSetting]) -> Result<(), Failure> {
+    if session.json {
+        let entry = |row: &EffectiveSetting| (row.key, setting_json(row));
+        return output::print_json(&Json::Object(rows.iter().map(entry).collect()));
+    }
+    let mut lines = setting_lines(rows, table::columns(), Style::of_stdout()).into_iter();
+    lines.try_for_each(|line| output::print_line(&line))
+}
+
+/// Prints one setting, a text as it is and everything else as JSON, or all settings of a group.
 pub(crate) fn get(session: &Session, key: &str) -> Result<ExitCode, Failure> {
     let rows = session.project.effective_settings();
+    let group: Vec<_> = rows.iter().filter(|row| is_in_group(row.key, key)).cloned().collect();
+    if !group.is_empty() {
+        print(session, &group)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let Some(row) = rows.iter().find(|row| row.key == key) else {
         let nearest = nearest_name(key, rows.iter().map(|row| row.key));
         let hint = nearest.map_or("`ship config` lists all settings".to_owned(), |nearest| {
@@ -48,21 +59,53 @@ pub(crate) fn get(session: &Session, key: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Runs `ship config KEY`, and explains everything else that is no command.
+pub(crate) fn run_words(session: &Session, words: &[String]) -> Result<ExitCode, Failure> {
+    let rows = session.project.effective_settings();
+    let is_known = |key: &str| rows.iter().any(|row| row.key == key || is_in_group(row.key, key));
+    let usage = |message: String| Failure::new(USAGE, message);
+    match words {
+        [key] if is_known(key) => get(session, key),
+        [key, ..] if is_known(key) => {
+            Err(usage("`ship config` changes nothing by itself".to_owned())
+                .with_hint(format!("`ship config set {key} VALUE` changes this setting")))
+        }
+        words => {
+            let word = words.first().map(String::as_str).unwrap_or_default();
+            let names = rows.iter().map(|row| row.key).chain(["get", "list", "set", "unset"]);
+            let hint = match nearest_name(word, names) {
+                Some(nearest) => format!("did you mean `ship config {nearest}`?"),
+                None => "`ship config --help` lists the commands".to_owned(),
+            };
+            Err(usage(format!("`ship config` has no command `{word}`")).with_hint(hint))
+        }
+    }
+}
+
+/// Whether a key is one of a group, such as `llm`.
+fn is_in_group(key: &str, group: &str) -> bool {
+    key.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
+}
+
 fn setting_json(row: &EffectiveSetting) -> Json {
     let fields = [("value", row.value.clone()), ("source", row.source.to_string().into())];
     Json::Object(Object::from(fields))
 }
 
-/// Returns a line for each setting. In a narrow terminal its group stands above it, and only a value that is not
-/// the default shows its source.
+/// Returns a line for each setting, with its value cut where it does not fit. In a narrow terminal the group of the
+/// settings stands above them, and only a value that is not the default shows its source.
 fn setting_lines(rows: &[EffectiveSetting], columns: usize, style: Style) -> Vec<String> {
-    let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
-    let source = |row: &EffectiveSetting| style.dim(&row.source.to_string());
-    if columns >= width + 2 + VALUE_COLUMNS + 1 + SettingSource::Default.to_string().len() {
-        let value = |row: &EffectiveSetting| table::pad(&shown_value(row), VALUE_COLUMNS);
-        let line =
-            |row: &EffectiveSetting| format!("{:<width$}  {} {}", row.key, value(row), source(row));
-        return rows.iter().map(|row| table::wrap_text(&line(row), width + 2)).collect();
+    let widest = |texts: &dyn Fn(&EffectiveSetting) -> usize| rows.iter().map(texts).max();
+    let key_width = widest(&|row| row.key.len()).unwrap_or_default();
+    let source_width = widest(&|row| row.source.to_string().len()).unwrap_or_default();
+    let room = columns.saturating_sub(key_width + source_width + 4);
+    if room >= VALUE_COLUMNS_MIN {
+        let line = |row: &EffectiveSetting| {
+            let (value, source) = (table::fit(&shown_value(row), room), row.source.to_string());
+            let value = table::pad(&value, VALUE_COLUMNS.min(room));
+            format!("{:<key_width$}  {value} {}", row.key, style.dim(&source))
+        };
+        return rows.iter().map(line).collect();
     }
     let parts = |row: &EffectiveSetting| row.key.rsplit_once('.').unwrap_or(("", row.key));
     let width = rows.iter().map(|row| parts(row).1.len()).max().unwrap_or_default();
@@ -75,12 +118,13 @@ fn setting_lines(rows: &[EffectiveSetting], columns: usize, style: Style) -> Vec
             lines.push(style.bold(group));
         }
         above = group;
-        let line = format!("  {name:<width$}  {}", shown_value(row));
-        let line = match row.source {
-            SettingSource::Default => line,
-            _ => format!("{line}  {}", source(row)),
+        let source = match row.source {
+            SettingSource::Default => String::new(),
+            _ => format!("  {}", row.source),
         };
-        lines.push(table::wrap_text(&line, 4));
+        let room = columns.saturating_sub(width + 4 + source.len()).max(VALUE_COLUMNS_MIN);
+        let value = table::fit(&shown_value(row), room);
+        lines.push(format!("  {name:<width$}  {value}{}", style.dim(&source)));
     }
     lines
 }
@@ -90,5 +134,50 @@ fn shown_value(row: &EffectiveSetting) -> String {
         "-".to_owned()
     } else {
         output::escape_unprintable(&row.value.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<EffectiveSetting> {
+        let row = |key, value: Json, source| EffectiveSetting { key, value, source, about: "" };
+        vec![
+            row(
+                "llm.model",
+                "a-model-with-a-name-of-many-words".into(),
+                SettingSource::ShipJson { line: 3 },
+            ),
+            row("context.history.maxInputTokensApprox", "auto".into(), SettingSource::Default),
+        ]
+    }
+
+    #[test]
+    fn a_long_value_is_cut_and_moves_no_column() {
+        let wide = setting_lines(&rows(), 72, Style::plain());
+        assert_eq!(
+            wide,
+            [
+                "llm.model                             \"a-model-with-a-name… ship.json:3",
+                "context.history.maxInputTokensApprox  \"auto\"                default",
+            ]
+        );
+        let narrow = setting_lines(&rows(), 60, Style::plain());
+        assert_eq!(
+            narrow,
+            [
+                "llm",
+                "  model                 \"a-model-with-a-name-o…  ship.json:3",
+                "context.history",
+                "  maxInputTokensApprox  \"auto\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_program_gets_whole_values() {
+        let lines = setting_lines(&rows(), usize::MAX, Style::plain());
+        assert!(lines[0].contains("many-words\" ship.json:3"), "{lines:?}");
     }
 }

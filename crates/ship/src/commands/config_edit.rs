@@ -38,15 +38,15 @@ pub(crate) fn run(arguments: &Arguments, change: &SettingChange<'_>) -> Result<E
     if arguments.json {
         return print_json(change, &file, row);
     }
-    let done = if value.is_some() { "is set" } else { "is removed" };
-    output::print_line(&format!("`{key}` {done} in {}", file.display()))?;
+    let done = if value.is_some() { "is set in" } else { "is removed from" };
+    output::print_line(&format!("`{key}` {done} {}", file.display()))?;
     let has_no_effect = |warning: &Warning| matches!(warning.kind, WarningKind::NoEffect { key } if key == change.key);
     let warnings = project.as_ref().map(Project::warnings).unwrap_or_default();
     for warning in warnings.iter().filter(|warning| value.is_some() && has_no_effect(warning)) {
         output::print_warning(&warning.to_string());
     }
     if let Some(row) = row.filter(|row| !is_in_force(change, row)) {
-        output::print_warning(&format!("{} counts here: {}", row.value, row.source));
+        output::print_warning(&format!("here it stays {}, set by {}", row.value, row.source));
     }
     Ok(ExitCode::SUCCESS)
 }

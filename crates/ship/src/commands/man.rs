@@ -14,7 +14,7 @@ pub(crate) fn run(folder: Option<&Path>) -> Result<ExitCode, Failure> {
     match folder {
         Some(folder) => write(folder).map_err(|error| {
             Failure::new("output", format!("{} cannot be written: {error}", folder.display()))
-                .with_hint("see whether the folder is yours and the disk has room")
+                .with_hint("check the folder's permissions and the free space")
         })?,
         None => print()?,
     }

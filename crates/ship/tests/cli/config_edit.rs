@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::harness::{TestShip, text};
+use crate::harness::{TestShip, keys, text};
 
 const MINE: &str = "// mine
 {
@@ -26,14 +26,14 @@ fn a_setting_is_changed_and_the_rest_of_the_file_stays() {
 
     let json = ship.run(&["config", "set", "durability", "flush", "--json"]).json();
     assert_eq!(text(&json, "value"), "flush");
-    assert_eq!(text(&json, "source"), "ship.json line 6");
+    assert_eq!(text(&json, "source"), "ship.json:6");
     let list = ["config", "set", "tools.approval", r#"["deploy"]"#];
     let _ = ship.run(&list).text();
     assert_eq!(ship.run(&["config", "get", "tools.approval"]).text(), "[\"deploy\"]\n");
     assert_eq!(ship.run(&["config", "get", "durability"]).text(), "flush\n");
 
     let told = ship.run(&["config", "unset", "durability"]).text();
-    assert!(told.starts_with("`durability` is removed in "), "{told}");
+    assert!(told.starts_with("`durability` is removed from "), "{told}");
     assert_eq!(ship.run(&["config", "get", "durability"]).text(), "sync\n");
     let again = ship.run(&["config", "unset", "durability", "--json"]).error();
     assert!(text(&again, "message").starts_with("`durability` is not set in "), "{again}");
@@ -46,10 +46,10 @@ fn what_the_reader_would_refuse_is_not_written() {
     for (arguments, message, hint) in [
         (
             &["set", "llm.retries", "-1"][..],
-            "ship.json:4: `llm.retries` must be a whole number from 0 to 100, but is -1",
-            "set `llm.retries` to",
+            "`llm.retries` must be a whole number from 0 to 100, but is -1",
+            "",
         ),
-        (&["set", "durability", "often"], "`durability` must be", "set `durability` to"),
+        (&["set", "durability", "often"], "`durability` must be", ""),
         (
             &["set", "llm.modle", "x"],
             "there is no setting `llm.modle`",
@@ -58,23 +58,52 @@ fn what_the_reader_would_refuse_is_not_written() {
         (&["get", "llm.modle"], "there is no setting `llm.modle`", "did you mean `llm.model`?"),
         (&["unset", "frob"], "there is no setting `frob`", "`ship config` lists all settings"),
         (&["get", "llm.model"], "`llm.model` is not set", ""),
-        (&["set", "llm.baseUrl", "https://${HOST}"], "needs the variable HOST", "put HOST=…"),
+        (&["set", "llm.baseUrl", "https://${HOST}"], "uses the variable HOST", "put HOST=…"),
         (
             &["set", "llm.apiKey", "sk-0123456789"],
             "`llm.apiKey` is a secret",
             "put NAME=… into .env",
         ),
-        (&["set", "--user", "start.port", "1"], "belongs to one project", "set it without --user"),
+        (
+            &["set", "--user", "start.port", "1"],
+            "can only be set for one project",
+            "leave out --user",
+        ),
     ] {
         let error = ship.run(&[&["config", "--json"], arguments].concat()).error();
         assert_eq!(text(&error, "code"), "config");
         assert!(text(&error, "message").contains(message), "{error}");
+        assert!(!text(&error, "message").contains("ship.json:"), "no line is to blame: {error}");
         assert!(text(&error, "hint").starts_with(hint), "{error}");
         assert!(!error.to_string().contains("0123456789"), "{error}");
     }
     assert_eq!(ship_json(&ship), MINE);
     assert_eq!(ship.contents("").matches("ship.json").count(), 1, "no draft is left");
     assert!(!ship.home().join(".config").exists());
+}
+
+#[test]
+fn what_people_type_to_see_settings_shows_them_or_names_the_command() {
+    let ship = TestShip::with_settings(MINE);
+    let all = ship.run(&["config"]).text();
+    assert_eq!(ship.run(&["config", "list"]).text(), all);
+    assert_eq!(ship.run(&["config", "llm.retries"]).text(), "2\n");
+
+    let group = ship.run(&["config", "get", "llm"]).text();
+    assert!(group.lines().all(|line| line.starts_with("llm.")), "{group}");
+    assert!(group.contains("llm.retries") && group.contains("llm.price.input"), "{group}");
+    assert_eq!(ship.run(&["config", "llm"]).text(), group);
+    let json = ship.run(&["config", "get", "llm.price", "--json"]).json();
+    assert_eq!(keys(&json).len(), 3, "{json}");
+
+    for (words, hint) in [
+        (&["llm.retries", "7"][..], "`ship config set llm.retries VALUE` changes this setting"),
+        (&["gte"], "did you mean `ship config get`?"),
+        (&["frobnicate"], "`ship config --help` lists the commands"),
+    ] {
+        let error = ship.run(&[&["config", "--json"], words].concat()).error_with(2);
+        assert_eq!(text(&error, "hint"), hint);
+    }
 }
 
 #[test]
@@ -103,7 +132,7 @@ fn user_wide_settings_have_a_file_of_their_own_and_a_project_may_override_them()
 
     let ran = ship.run(&["config", "set", "--user", "llm.retries", "9"]);
     assert!(ran.text().starts_with("`llm.retries` is set in "));
-    assert_eq!(ran.err(), "warning: 2 counts here: ship.json line 4\n");
+    assert_eq!(ran.err(), "warning: here it stays 2, set by ship.json:4\n");
     let _ = ship.run(&["config", "unset", "llm.retries"]).text();
     assert_eq!(ship.run(&["config", "get", "llm.retries"]).text(), "9\n");
 }

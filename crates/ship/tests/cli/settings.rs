@@ -8,12 +8,12 @@ fn config_gives_each_value_and_where_it_came_from() {
     let json = ship.run(&["config", "--json"]).json();
     let port = json.get("start.port").unwrap();
     assert_eq!(keys(port), ["value", "source"]);
-    assert_eq!(port.to_string(), r#"{"value":8080,"source":"ship.json line 2"}"#);
+    assert_eq!(port.to_string(), r#"{"value":8080,"source":"ship.json:2"}"#);
     let host = json.get("start.host").unwrap();
     assert_eq!(host.to_string(), r#"{"value":"127.0.0.1","source":"default"}"#);
     let plain = ship.run(&["config"]).text();
     let line = plain.lines().find(|line| line.starts_with("start.port ")).unwrap();
-    assert!(line.contains(" 8080 ") && line.ends_with("ship.json line 2"), "{line}");
+    assert!(line.contains(" 8080 ") && line.ends_with("ship.json:2"), "{line}");
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_bad_file_is_an_error_with_line_and_remedy() {
         (
             "{\n  \"start\": { \"port\": \"x\" }\n}",
             "ship.json:2: `start.port` must be",
-            "set `start.port`",
+            "remove the line to use the default",
         ),
         ("{\n  \"start\": {,\n}", "ship.json:2:", "missing comma, quote or bracket"),
     ] {
@@ -53,9 +53,9 @@ fn each_of_several_mistakes_has_its_hint() {
     let lines: Vec<&str> = complaint.lines().collect();
     assert_eq!(lines.len(), 4, "{complaint}");
     assert!(lines[0].starts_with("ship: ") && lines[0].contains("ship.json:2: `start.port`"));
-    assert!(lines[1].starts_with("hint: set `start.port`"), "{complaint}");
+    assert!(lines[1].starts_with("hint: remove the line"), "{complaint}");
     assert!(lines[2].starts_with("ship: ") && lines[2].contains("ship.json:3: `durability`"));
-    assert!(lines[3].starts_with("hint: set `durability`"), "{complaint}");
+    assert!(lines[3].starts_with("hint: remove the line"), "{complaint}");
     let hints = text(&ship.run(&["chats", "--json"]).error(), "hint");
     assert_eq!(hints.lines().count(), 2, "{hints}");
 }
@@ -75,7 +75,7 @@ fn a_text_that_cannot_be_used_is_told_and_stops_nothing() {
         assert_eq!(told.lines().filter(|line| line.starts_with("warning: ")).count(), 4, "{told}");
         for piece in [
             "ship.json is a folder",
-            "Agent.md leads out of the project",
+            "Agent.md is a link out of the project",
             "profile/Primary.md",
             "memory/Primary.md",
         ] {
@@ -106,14 +106,14 @@ fn a_folder_that_is_gone_and_a_log_that_may_not_be_read_are_told_with_a_remedy()
 fn a_provider_without_its_key_or_model_is_said_plainly() {
     let ship = TestShip::with_settings("{ \"llm\": { \"provider\": \"openai\" } }");
     let complaint = ship.run(&["send", "hello"]).complaint();
-    assert!(complaint.contains("there is no key; put OPENAI_API_KEY=… into .env"), "{complaint}");
+    assert!(complaint.contains("has no key; put OPENAI_API_KEY=… into .env"), "{complaint}");
     assert!(!ship.root().join(".ship").exists(), "nothing was begun");
 
     let ship = TestShip::with_settings(
         r#"{ "llm": { "provider": "openai", "baseUrl": "http://127.0.0.1:1/v1" } }"#,
     );
     let complaint = ship.run(&["send", "hello"]).complaint();
-    assert!(complaint.contains("`llm.baseUrl` is set and `llm.model` is not"), "{complaint}");
+    assert!(complaint.contains("`llm.baseUrl` is set, but `llm.model` is not"), "{complaint}");
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn user_wide_settings_count_below_those_of_the_project() {
     std::fs::write(user, r#"{ "llm": { "retries": 1, "maxTokens": 77 } }"#).expect("a file");
     let config = ship.run(&["config", "--json"]).json();
     let shown = |key: &str| config.get(key).map(ToString::to_string).unwrap_or_default();
-    assert_eq!(shown("llm.retries"), r#"{"value":2,"source":"ship.json line 1"}"#);
-    assert_eq!(shown("llm.maxTokens"), r#"{"value":77,"source":"user-wide ship.json line 1"}"#);
+    assert_eq!(shown("llm.retries"), r#"{"value":2,"source":"ship.json:1"}"#);
+    assert_eq!(shown("llm.maxTokens"), r#"{"value":77,"source":"user-wide ship.json:1"}"#);
     let plain = ship.run(&["config"]).text();
-    assert!(plain.contains("user-wide ship.json line 1\n"), "{plain}");
+    assert!(plain.contains("user-wide ship.json:1\n"), "{plain}");
 
     let elsewhere = ship.root().join("xdg");
     let ship = ship.file("xdg/ship/ship.json", "{ 1 }");
