@@ -19,6 +19,7 @@ pub(crate) mod man;
 pub(crate) mod mentions;
 pub(crate) mod message_draft;
 pub(crate) mod message_exchange;
+pub(crate) mod message_line;
 mod polling;
 pub(crate) mod repair;
 pub(crate) mod run_activity;

@@ -100,6 +100,20 @@ pub(crate) fn format_local_time(time: Timestamp, format: &str) -> String {
     time.to_zoned(zone).strftime(format).to_string()
 }
 
+/// Says how long ago something was, in the largest unit: `2 hours ago`.
+pub(crate) fn time_ago(now: Timestamp, time: Timestamp) -> String {
+    let count = |count: i64, unit: &str| match count {
+        1 => format!("1 {unit} ago"),
+        count => format!("{count} {unit}s ago"),
+    };
+    match (now.millis() - time.millis()) / 60_000 {
+        ..=0 => "just now".to_owned(),
+        minutes @ 1..60 => count(minutes, "minute"),
+        minutes @ 60..1_440 => count(minutes / 60, "hour"),
+        minutes => count(minutes / 1_440, "day"),
+    }
+}
+
 /// Quotes a word for a shell.
 pub(crate) fn quote_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
@@ -167,6 +181,21 @@ mod tests {
             [("terminal:a-b", "terminal:a-b"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
         {
             assert_eq!(quote_for_shell(word), expected);
+        }
+    }
+
+    #[test]
+    fn the_time_since_is_told_in_the_largest_unit() {
+        for (seconds, told) in [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (90_000, "1 day ago"),
+            (86_400 * 400, "400 days ago"),
+        ] {
+            let now = Timestamp::from_millis(seconds * 1_000);
+            assert_eq!(time_ago(now, Timestamp::from_millis(0)), told);
         }
     }
 

@@ -3,6 +3,7 @@
 mod completions;
 mod editor;
 mod input;
+mod operations;
 mod question;
 mod quiet_terminal;
 mod recap;
@@ -14,13 +15,13 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
+use ship_agent::{Agent, CallAnswer, Outcome, RunError};
 
 use super::answer_cost::AnswerCost;
 use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
-use super::frozen_holder::{FrozenHolder, command_failure};
-use super::interrupt::{Interrupt, unless_interrupted};
+use super::frozen_holder::FrozenHolder;
+use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange, open_questions};
 use super::polling::until_next_read;
@@ -108,9 +109,7 @@ impl ChatScreen<'_> {
             style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
         // A chat that cannot be read is reported when it is used.
-        if let Ok(Some(contexts)) = self.agent.contexts(&self.session.chat).await {
-            let active = &contexts.active;
-            let recap = recap::recap(active.title(), &active.utterances(), self.session.now());
+        if let Ok(recap) = self.recap(recap::OF_CHAT).await {
             lines.extend(recap.iter().map(|line| fit(line)));
         }
         output::print_line(&lines.join("\n"))
@@ -287,30 +286,6 @@ impl ChatScreen<'_> {
             self.print_failure(failure)?;
         }
         Ok(ChatAction::Listen)
-    }
-
-    /// Performs an operation on the contexts. After it, a waiting message may be left to answer.
-    async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
-        let (session, agent) = (self.session, &self.agent);
-        let operating = agent.operate(&session.chat, operation.clone(), "terminal");
-        let Some(operated) = unless_interrupted(operating).await else {
-            self.print_note("(left; what you asked for may be done all the same)")?;
-            return Ok(ChatAction::Listen);
-        };
-        let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
-        let printed = match operated {
-            Err(error) => Err(command_failure(error)),
-            Ok(operated) if session.json => {
-                context::print_outcome(session, agent, &operation, operated).await
-            }
-            Ok(operated) => {
-                context::print_outcome_in_chat(session, agent, &operation, operated).await
-            }
-        };
-        if let Err(failure) = printed {
-            self.print_failure(failure)?;
-        }
-        Ok(if is_done && !session.json { ChatAction::Resume } else { ChatAction::Listen })
     }
 
     /// For programs: prints each answer on a line, like `ship send --json`.

@@ -139,6 +139,30 @@ fn a_chat_that_is_opened_again_begins_with_a_recap() {
 }
 
 #[test]
+fn a_person_that_comes_back_to_a_context_sees_its_last_exchange() {
+    let ship = TestShip::new().file("notes.txt", "facts");
+    let _ = ship.run(&["send", "which port?"]).text();
+    let _ = ship.run(&["send", "-f", "notes.txt", "what is in here?"]).text();
+    let mut chat = ship.terminal(60, &["chat"]);
+    chat.until("> ");
+    chat.says("/context new Dinner");
+    chat.says("soup?");
+    chat.says("/context load -");
+    chat.says("/context rename The port");
+    chat.says("/undo");
+    let screen = chat.screen();
+    let at = screen.iter().position(|line| line == "> /context load -").expect("the command");
+    let place = screen[at..].iter().position(|line| line.starts_with("  Left just now: "));
+    let place = &screen[at + place.expect("where the person is")..];
+    assert_eq!(place[0], "  Left just now: which port?", "{screen:#?}");
+    assert_eq!(place[1], "  you: what is in here? [notes.txt]");
+    assert!(place[2].starts_with("    I am the offline model") && place[2].ends_with('…'));
+    let again = |line: &&String| line.starts_with("  Left just now");
+    assert_eq!(place.iter().filter(again).count(), 1, "a title leads nowhere: {screen:#?}");
+    chat.leave();
+}
+
+#[test]
 fn the_history_is_read_in_a_pager_that_may_be_left_early() {
     let paged = TestShip::new().env("PAGER", "sed s/^/paged:/");
     let _ = paged.run(&["send", "hello"]).text();

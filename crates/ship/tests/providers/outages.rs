@@ -57,3 +57,20 @@ fn silence_ends_at_its_deadline_and_the_sentence_names_it() {
         world.assert_goes_on();
     }
 }
+
+#[test]
+fn a_recap_shows_the_question_that_failed_and_why() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(Answer::text("Aye."));
+    let _ = world.answer("One?");
+    world.server.then(faults::server_error());
+    let _ = world.sentence("Two?");
+    let mut chat = world.ship.terminal(60, &["chat"]);
+    chat.until("could not answer");
+    chat.until("> ");
+    let screen = chat.screen();
+    let at = screen.iter().position(|line| line == "Left just now: One?").expect("a recap");
+    assert_eq!(screen[at + 1..at + 4], ["you: One?", "  Aye.", "you: Two?"], "{screen:#?}");
+    assert!(screen[at + 4].starts_with("  ship: I could not answer: "), "{screen:#?}");
+    chat.leave();
+}

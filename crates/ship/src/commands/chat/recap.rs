@@ -1,47 +1,70 @@
-//! The recap of a chat that is opened again: its title, when it was left, and the last two exchanges.
+//! The recap of a chat or a context to which a person comes back: when it was left, and the last exchanges.
 
-use ship_context::contexts::{Speaker, Utterance};
-use ship_store::Timestamp;
+use ship_context::ends_with_question;
+use ship_message::UiMessage;
+use ship_project::Settings;
+use ship_store::{Metadata, Timestamp};
 
-use crate::output;
+use super::ChatScreen;
+use crate::commands::message_line::{answer_line, is_of_person, is_said, question_line};
+use crate::failure::Failure;
+use crate::output::{escape_unprintable, time_ago};
 
-/// The number of exchanges that are shown.
-const EXCHANGES: usize = 2;
+/// The number of exchanges that are shown of a chat that is opened.
+pub(super) const OF_CHAT: usize = 2;
 
-/// Returns the lines of the recap; none if nothing was answered yet.
-pub(super) fn recap(title: &str, utterances: &[Utterance], now: Timestamp) -> Vec<String> {
-    let Some(last) = utterances.iter().rposition(|it| it.speaker == Speaker::Assistant) else {
-        return Vec::new();
-    };
-    let answered = &utterances[..=last];
-    let questions = answered.iter().enumerate().filter(|(_, it)| it.speaker == Speaker::User);
-    let first = questions.map(|(at, _)| at).rev().nth(EXCHANGES - 1).unwrap_or_default();
-    let left = time_ago(now.millis() - answered[last].ts.millis());
-    let mut lines = vec![format!("Left {left}: {}", output::escape_unprintable(title))];
-    lines.extend(answered[first..].iter().filter_map(line));
-    lines
+/// The number of exchanges that are shown of a context that is entered.
+pub(super) const OF_CONTEXT: usize = 1;
+
+impl ChatScreen<'_> {
+    /// Returns the lines about the last exchanges in the active context. A question that is answered next is not
+    /// among them: it is shown with its answer.
+    pub(super) async fn recap(&self, exchanges: usize) -> Result<Vec<String>, Failure> {
+        let (session, chat) = (self.session, &self.session.chat);
+        let Some(contexts) = self.agent.contexts(chat).await? else { return Ok(Vec::new()) };
+        let Some(chat) = session.store()?.open(chat).await? else { return Ok(Vec::new()) };
+        let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
+        let mut messages: Vec<&UiMessage> = view.messages().collect();
+        if ends_with_question(Some(&view)) {
+            let is_question = |message: &&UiMessage| is_of_person(message);
+            messages.truncate(messages.iter().rposition(is_question).unwrap_or_default());
+        }
+        let recap = Recap::new(&messages, exchanges, session.project.settings());
+        Ok(recap.lines(contexts.active.title(), session.now()))
+    }
 }
 
-/// Returns the beginning of an utterance on one line.
-fn line(utterance: &Utterance) -> Option<String> {
-    let first = utterance.text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let first = output::escape_unprintable(first);
-    Some(match utterance.speaker {
-        Speaker::User => format!("you: {first}"),
-        Speaker::Assistant => format!("  {first}"),
-    })
+/// The last exchanges of a context.
+pub(super) struct Recap {
+    /// The time of the last message.
+    left: Option<Timestamp>,
+    lines: Vec<String>,
 }
 
-fn time_ago(millis: i64) -> String {
-    let count = |count: i64, unit: &str| match count {
-        1 => format!("1 {unit} ago"),
-        count => format!("{count} {unit}s ago"),
-    };
-    match millis / 60_000 {
-        ..=0 => "just now".to_owned(),
-        minutes @ 1..60 => count(minutes, "minute"),
-        minutes @ 60..1_440 => count(minutes / 60, "hour"),
-        minutes => count(minutes / 1_440, "day"),
+impl Recap {
+    /// Makes the recap of the last exchanges.
+    pub(super) fn new(messages: &[&UiMessage], exchanges: usize, settings: &Settings) -> Self {
+        let said: Vec<&UiMessage> =
+            messages.iter().copied().filter(|message| is_said(message)).collect();
+        let questions = said.iter().enumerate().filter(|(_, message)| is_of_person(message));
+        let first = questions.map(|(at, _)| at).rev().nth(exchanges - 1).unwrap_or_default();
+        let line = |message: &&UiMessage| match is_of_person(message) {
+            true => Some(format!("you: {}", question_line(message))),
+            false => answer_line(message, settings).map(|line| format!("  {line}")),
+        };
+        let left = said.iter().rev().find_map(|message| Metadata::of(message).ts());
+        Self { left, lines: said[first..].iter().filter_map(line).collect() }
+    }
+
+    /// Returns the lines, below one with the title; none if nothing was said yet.
+    pub(super) fn lines(self, title: &str, now: Timestamp) -> Vec<String> {
+        if self.lines.is_empty() {
+            return Vec::new();
+        }
+        let left = self.left.map(|left| time_ago(now, left));
+        let title = escape_unprintable(title);
+        let first = format!("Left {}: {title}", left.as_deref().unwrap_or("at an unknown time"));
+        std::iter::once(first).chain(self.lines).collect()
     }
 }
 
@@ -49,42 +72,53 @@ fn time_ago(millis: i64) -> String {
 mod tests {
     use super::*;
 
-    fn said(speaker: Speaker, text: &str) -> Utterance {
-        Utterance { ts: Timestamp::from_millis(1_000), speaker, text: text.to_owned() }
-    }
-
-    #[test]
-    fn a_recap_has_the_last_two_exchanges_and_no_open_question() {
-        use Speaker::{Assistant, User};
-        let talk = [
-            said(User, "one"),
-            said(Assistant, "1"),
-            said(User, "two\nand more"),
-            said(Assistant, "\n  2\n22"),
-            said(User, "three"),
-            said(Assistant, "3"),
-            said(User, "four"),
-        ];
-        let now = Timestamp::from_millis(1_000 + 2 * 3_600_000);
-        assert_eq!(
-            recap("Counting", &talk, now),
-            ["Left 2 hours ago: Counting", "you: two", "  2", "you: three", "  3"]
+    fn message(id: &str, role: &str, parts: &str, metadata: &str) -> UiMessage {
+        let json = format!(
+            r#"{{"id":"{id}","role":"{role}","parts":[{parts}],"metadata":{{"ts":1000{metadata}}}}}"#
         );
-        assert_eq!(recap("Counting", &talk[..2], now).len(), 3);
-        assert!(recap("Counting", &talk[..1], now).is_empty());
+        UiMessage::parse(&json).unwrap()
+    }
+
+    fn text(text: &str) -> String {
+        format!(r#"{{"type":"text","text":"{text}"}}"#)
+    }
+
+    fn recap(messages: &[UiMessage], exchanges: usize) -> Vec<String> {
+        let messages: Vec<&UiMessage> = messages.iter().collect();
+        let now = Timestamp::from_millis(1_000 + 2 * 3_600_000);
+        Recap::new(&messages, exchanges, &Settings::default()).lines("Counting", now)
     }
 
     #[test]
-    fn the_time_since_is_told_in_the_largest_unit() {
-        for (seconds, told) in [
-            (-5, "just now"),
-            (59, "just now"),
-            (60, "1 minute ago"),
-            (7_199, "1 hour ago"),
-            (90_000, "1 day ago"),
-            (86_400 * 400, "400 days ago"),
-        ] {
-            assert_eq!(time_ago(seconds * 1_000), told);
-        }
+    fn a_recap_has_the_last_exchanges_with_their_first_lines() {
+        let talk = [
+            message("u1", "user", &text("one"), ""),
+            message("a1", "assistant", &text("1"), ""),
+            message("u2", "user", &text(r"two\nand more"), ""),
+            message("a2", "assistant", &text(r"\n  2\n22"), ""),
+            message("r", "assistant", &text("old"), r#","kind":"reference""#),
+            message("u3", "user", &text("three"), ""),
+        ];
+        let expected = ["Left 2 hours ago: Counting", "you: two", "  2", "you: three"];
+        assert_eq!(recap(&talk, 2), expected);
+        assert_eq!(recap(&talk, 1), ["Left 2 hours ago: Counting", "you: three"]);
+        assert_eq!(recap(&talk, 9).len(), 6);
+        assert!(recap(&talk[4..5], 2).is_empty());
+    }
+
+    #[test]
+    fn failures_and_files_are_in_a_recap() {
+        let file = r#"{"type":"file","mediaType":"image/png","url":"data:,x","filename":"a.png"}"#;
+        let notes = text(r#"<file name=\"notes.txt\">\nfacts\n</file>"#);
+        let talk = [
+            message("u1", "user", &format!("{},{notes},{file}", text("look")), ""),
+            message("a1", "assistant", &text("No net."), r#","error":"No net.""#),
+            message("u2", "user", &notes, ""),
+            message("a2", "assistant", &text("(stopped)"), r#","interrupted":true"#),
+        ];
+        assert_eq!(
+            recap(&talk, 2)[1..],
+            ["you: look [notes.txt] [a.png]", "  ship: No net.", "you: [notes.txt]", "  (stopped)"]
+        );
     }
 }
