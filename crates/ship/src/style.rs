@@ -19,6 +19,7 @@ impl Style {
         Self { coloured: std::io::stderr().is_terminal() && wants_colour() }
     }
 
+    /// Returns the style without colours.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
         Self { coloured: false }

@@ -194,7 +194,7 @@ impl ChatScreen<'_> {
                 () = until_next_read(), if looks => match self.news.read().await {
                     Ok(news) => {
                         for notice in &news {
-                            printer.line(&context::dim_line(&notice.line))?;
+                            printer.line(&context::dim_line(&notice.line_for_chat()))?;
                         }
                         // Completions are only a help: a failure to read the contexts is no news.
                         if let (false, Ok(Some(contexts))) =
@@ -213,7 +213,7 @@ impl ChatScreen<'_> {
     /// Reports changes of other processes to the contexts, and updates the completions.
     async fn print_news(&mut self) -> Result<(), Failure> {
         for notice in self.news.read().await? {
-            output::print_line(&context::dim_line(&notice.line))?;
+            output::print_line(&context::dim_line(&notice.line_for_chat()))?;
         }
         if self.input.is_interactive()
             && let Some(contexts) = self.agent.contexts(&self.session.chat).await?

@@ -22,8 +22,8 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-use shell_hints::hints_for_shell;
-pub(super) use shell_hints::line_for_shell;
+use shell_hints::{hints_for_shell, line_for_program};
+pub(super) use shell_hints::{line_for_chat, line_for_shell};
 
 /// A request about the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,8 @@ pub(super) async fn print_outcome(
             output::print_json(&to_json(session, &changed))
         }
         OperationOutcome::Done(changed) => {
-            let line = change_for_shell(session, &changed);
+            let way_back = changed.way_back.as_ref();
+            let line = line_for_shell(&changed.line, way_back, &session.chat_flags);
             output::print_line(&table::wrap_text(&output::escape_unprintable(&line), 0))?;
             print_recalled(session, agent, operation).await
         }
@@ -171,7 +172,7 @@ pub(super) async fn print_outcome_in_chat(
     match operated {
         OperationOutcome::Queued => note(&operated.line()),
         OperationOutcome::Done(changed) => {
-            note(&changed.line)?;
+            note(&line_for_chat(&changed.line, changed.way_back.as_ref()))?;
             print_recalled(session, agent, operation).await
         }
         OperationOutcome::NotDone(not_done) => {
@@ -209,12 +210,8 @@ fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     }
 }
 
-fn change_for_shell(session: &Session, changed: &ContextChange) -> String {
-    line_for_shell(&changed.line, changed.way_back.as_ref(), &session.chat_flags)
-}
-
 fn to_json(session: &Session, changed: &ContextChange) -> Json {
-    let line = change_for_shell(session, changed);
+    let line = line_for_program(&changed.line, changed.way_back.as_ref(), &session.chat_flags);
     let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
     Json::Object(Object::from([
         ("operation", Json::from(changed.operation.as_str())),

@@ -8,7 +8,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{ChatKey, LedgerBody, LedgerLine, Store};
 
-use super::context::line_for_shell;
+use super::context::{line_for_chat, line_for_shell};
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
@@ -161,7 +161,7 @@ pub(crate) enum Notice<'a> {
 
 /// A notice about the contexts of a chat.
 pub(crate) struct ContextNotice {
-    /// The line for a person in `ship chat`.
+    /// The line as the ledger has it.
     pub(crate) line: String,
     /// The way back, if the line ends with one. Notices of older programs have it only in the line.
     pub(crate) way_back: Option<WayBack>,
@@ -171,6 +171,11 @@ impl ContextNotice {
     /// Makes a notice from its line and the field with the way back.
     pub(crate) fn new(line: &str, way_back: Option<&Json>) -> Self {
         Self { line: line.to_owned(), way_back: way_back.and_then(WayBack::from_json) }
+    }
+
+    /// Returns the line for a person in `ship chat`.
+    pub(crate) fn line_for_chat(&self) -> String {
+        line_for_chat(&self.line, self.way_back.as_ref())
     }
 
     /// Returns the line for a person at a shell.

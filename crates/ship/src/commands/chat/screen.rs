@@ -167,7 +167,7 @@ impl<'a> Screen<'a> {
         match notice {
             Notice::Context(notice) => {
                 self.end_text()?;
-                self.print_part(&format!("{}\n", dim_line(&notice.line)))
+                self.print_part(&format!("{}\n", dim_line(&notice.line_for_chat())))
             }
             // The line of the activity says it, and the result is told.
             Notice::MakingRoom(_) if self.activity.is_shown() => Ok(()),

@@ -6,7 +6,7 @@ use ship_message::json::{Json, Object};
 
 use super::contexts;
 use crate::failure::Failure;
-use crate::output::{self, format_time};
+use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
@@ -30,40 +30,66 @@ pub(super) async fn run(
     }
 }
 
-fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
-    let style = Style::of_stdout();
-    let ContextList { active, index, activation: began, .. } = contexts;
-    output::print_line(&table::wrap_text(
-        &format!("* {}", style.bold(&one_line(active.title()))),
-        2,
-    ))?;
-    let since = began.since.map(format_time).map(|since| format!(", active since {since}"));
-    let by = began.by.as_deref().map(|by| format!(", by {}", output::escape_unprintable(by)));
-    let id = active.context();
-    let messages = count_text(active.message_count());
-    let about =
-        format!("  {id}, {messages}{}{}", since.unwrap_or_default(), by.unwrap_or_default());
-    print_dim(&about)?;
-    let listed = index.newest(limit);
-    listed.iter().try_for_each(print_item)?;
-    let more = index.items().len().saturating_sub(listed.len());
-    if more > 0 {
-        let all = session.chat_flags.add_to("ship context list --limit N");
-        print_dim(&format!("  and {more} more: {all}"))?;
-    }
-    Ok(())
+/// The number of columns from which a context has one line.
+const WIDE: usize = 80;
+
+/// A line of the list.
+struct Row<'a> {
+    mark: &'a str,
+    title: String,
+    messages: String,
+    when: String,
+    id: &'a str,
 }
 
-fn print_item(item: &IndexItem) -> Result<(), Failure> {
-    let style = Style::of_stdout();
-    output::print_line(&table::wrap_text(&format!("  {}", style.bold(&one_line(&item.title))), 2))?;
-    let messages = count_text(item.message_count);
-    print_dim(&format!("  {}, {messages}, left {}", item.context, format_time(item.archived_at)))?;
-    let preview = table::fit(&one_line(&item.summary_preview), table::columns().saturating_sub(2));
-    match preview.is_empty() {
-        true => Ok(()),
-        false => output::print_line(&style.dim(&format!("  {preview}"))),
+fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
+    let ContextList { active, index, .. } = contexts;
+    let listed = index.newest(limit);
+    let row = |item: &'_ IndexItem| Row {
+        mark: "  ",
+        title: one_line(&item.title),
+        messages: count_text(item.message_count),
+        when: output::time_ago(session.now(), item.archived_at),
+        id: item.context.as_str(),
+    };
+    let first = Row {
+        mark: "* ",
+        title: one_line(active.title()),
+        messages: count_text(active.message_count()),
+        when: "active".to_owned(),
+        id: active.context().as_str(),
+    };
+    let rows: Vec<Row<'_>> = std::iter::once(first).chain(listed.iter().map(row)).collect();
+    output::print_line(&format_rows(&rows, table::columns(), Style::of_stdout()).join("\n"))?;
+    match index.items().len().saturating_sub(listed.len()) {
+        0 => Ok(()),
+        more => print_dim(&format!("  and {more} more; --limit N lists them")),
     }
+}
+
+/// Puts the facts about each context beside its title, or below it where the terminal is narrow.
+fn format_rows(rows: &[Row<'_>], columns: usize, style: Style) -> Vec<String> {
+    let widest = |text: fn(&Row<'_>) -> &str| {
+        rows.iter().map(|row| table::width(text(row))).max().unwrap_or_default()
+    };
+    let (messages, when) = (widest(|row| &row.messages), widest(|row| &row.when));
+    let facts = |row: &Row<'_>| {
+        let count = " ".repeat(messages - table::width(&row.messages)) + &row.messages;
+        format!("{count}  {}  {}", table::pad(&row.when, when), row.id)
+    };
+    let facts_width = rows.iter().map(|row| table::width(&facts(row))).max().unwrap_or_default();
+    let title_width = widest(|row| &row.title).min(columns.saturating_sub(facts_width + 4));
+    let line = |row: &Row<'_>| {
+        if columns < WIDE {
+            let title = table::wrap(&format!("{}{}", row.mark, style.bold(&row.title)), 2, columns);
+            let facts = table::wrap(&format!("    {}", facts(row)), 4, columns);
+            return format!("{title}\n{}", style.dim(&facts));
+        }
+        let title = table::fit(&row.title, title_width);
+        let padding = " ".repeat(title_width.saturating_sub(table::width(&title)));
+        format!("{}{}{padding}  {}", row.mark, style.bold(&title), style.dim(&facts(row)))
+    };
+    rows.iter().map(line).collect()
 }
 
 fn print_dim(text: &str) -> Result<(), Failure> {
@@ -79,5 +105,41 @@ pub(super) fn count_text(messages: u64) -> String {
     match messages {
         1 => "1 message".to_owned(),
         count => format!("{count} messages"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_columns_where_there_is_room_and_two_lines_for_each_context_elsewhere() {
+        let row = |mark: &'static str, title: &str, count, when: &str| Row {
+            mark,
+            title: title.to_owned(),
+            messages: count_text(count),
+            when: when.to_owned(),
+            id: "c_20260205_4f1c22d09a7e",
+        };
+        let long = "plan the migration of the database to another machine in March";
+        let rows = [row("* ", "Dinner", 1, "active"), row("  ", long, 12, "2 hours ago")];
+        let plain = Style::plain();
+        let wide = format_rows(&rows, 100, plain);
+        assert_eq!(
+            wide,
+            [
+                "* Dinner                                            1 message  active       c_20260205_4f1c22d09a7e",
+                "  plan the migration of the database to another…  12 messages  2 hours ago  c_20260205_4f1c22d09a7e",
+            ]
+        );
+        assert!(wide.iter().all(|line| table::width(line) <= 100), "{wide:#?}");
+        assert_eq!(
+            format_rows(&rows, 60, plain),
+            [
+                "* Dinner\n      1 message  active       c_20260205_4f1c22d09a7e",
+                "  plan the migration of the database to another machine in\n  March\n    \
+                 12 messages  2 hours ago  c_20260205_4f1c22d09a7e",
+            ]
+        );
     }
 }

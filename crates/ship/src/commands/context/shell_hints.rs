@@ -13,17 +13,51 @@ const HINTS: [(&str, &str); 4] = [
     ("`ship verify`", "ship verify"),
 ];
 
-/// Returns a line about contexts, with its hints and its way back as shell commands for the same chat.
+/// Returns a line about contexts, with its hints and its way back as shell commands for the same chat. The context that
+/// was left is named by its id, for programs.
+pub(crate) fn line_for_program(
+    line: &str,
+    way_back: Option<&WayBack>,
+    flags: &ChatFlags,
+) -> String {
+    let command = way_back.map(|way_back| match &way_back.destination {
+        Destination::Context(context) => format!("ship context load {context}"),
+        Destination::Checkpoint(name) => rewind_command(name),
+    });
+    complete_line(line, way_back.zip(command), flags)
+}
+
+/// Returns the same for a person. The context that was just left is the last one, which needs no id.
 pub(crate) fn line_for_shell(line: &str, way_back: Option<&WayBack>, flags: &ChatFlags) -> String {
-    let Some(WayBack { introduction, destination }) = way_back else {
-        return hints_for_shell(line, flags);
-    };
-    let (command, word) = match destination {
-        Destination::Context(context) => ("ship context load", context.as_str()),
-        Destination::Checkpoint(name) => ("ship rewind", name.as_str()),
-    };
-    let command = format!("{command} {}", output::quote_for_shell(word));
-    hints_for_shell(introduction, flags) + &flags.add_to(&command)
+    let command = way_back.map(|way_back| match &way_back.destination {
+        Destination::Context(_) => "ship context load -".to_owned(),
+        Destination::Checkpoint(name) => rewind_command(name),
+    });
+    complete_line(line, way_back.zip(command), flags)
+}
+
+/// Returns a line about contexts for a person in `ship chat`.
+pub(crate) fn line_for_chat(line: &str, way_back: Option<&WayBack>) -> String {
+    match way_back {
+        Some(WayBack { introduction, destination: Destination::Context(_) }) => {
+            format!("{introduction}/context load -")
+        }
+        Some(way_back) => way_back.line_in_chat(),
+        None => line.to_owned(),
+    }
+}
+
+fn rewind_command(checkpoint: &str) -> String {
+    format!("ship rewind {}", output::quote_for_shell(checkpoint))
+}
+
+fn complete_line(line: &str, way_back: Option<(&WayBack, String)>, flags: &ChatFlags) -> String {
+    match way_back {
+        None => hints_for_shell(line, flags),
+        Some((WayBack { introduction, .. }, command)) => {
+            hints_for_shell(introduction, flags) + &flags.add_to(&command)
+        }
+    }
 }
 
 /// Returns a text with its hints as shell commands for the same chat.
@@ -46,7 +80,7 @@ mod tests {
         let to_context = way_back("Left “b”; to return: ", Destination::Context(context));
         let checkpoint = Destination::Checkpoint("a b".to_owned());
         for (line, way_back, chat, expected) in [
-            ("", to_context, "", "Left “b”; to return: ship context load c_20260205_a"),
+            ("", to_context, "", "Left “b”; to return: ship context load -"),
             (
                 "",
                 way_back("To come back: ", checkpoint),
@@ -63,6 +97,8 @@ mod tests {
         ] {
             let flags = ChatFlags::from((chat, ""));
             assert_eq!(line_for_shell(line, way_back.as_ref(), &flags), expected);
+            let for_program = line_for_program(line, way_back.as_ref(), &flags);
+            assert_eq!(for_program.replace("c_20260205_a", "-"), expected);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::commands::context::ContextRequest;
 
 /// The subcommands of `/context`.
 pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
-    listed("list", "", "list them, like /context alone"),
+    listed("list", "", "list them, like /context alone; --limit N"),
     listed("show", "[X]", "what is in this one, or in X"),
     listed("new", "[TITLE]", "begin a clean one; --reason WHY"),
     listed("load", "X", "go to X: an id, words, or - for the last"),
@@ -46,9 +46,9 @@ fn parse_context(rest: &str) -> LineMeaning {
     let looked = |request| LineMeaning::Command(Slash::Context(request));
     match (word, given) {
         ("" | "list", None) => looked(ContextRequest::List { limit: None }),
-        ("list", Some(count)) => match count.parse() {
+        ("list", Some(count)) => match count.trim_start_matches("--limit").trim_matches([' ', '=']).parse() {
             Ok(limit) => looked(ContextRequest::List { limit: Some(limit) }),
-            Err(_) => LineMeaning::Usage("/context list N lists the N that were left last."),
+            Err(_) => LineMeaning::Usage("/context list --limit N lists the N that were left last."),
         },
         ("show", which) => looked(ContextRequest::Show { which }),
         ("new", given) => parse_new(given.as_deref().unwrap_or_default()),
@@ -154,6 +154,8 @@ mod tests {
         let looked = |request| LineMeaning::Command(Slash::Context(request));
         for (line, expected) in [
             ("/context", looked(ContextRequest::List { limit: None })),
+            ("/context list --limit 2", looked(ContextRequest::List { limit: Some(2) })),
+            ("/context list --limit=2", looked(ContextRequest::List { limit: Some(2) })),
             ("/context list 3", looked(ContextRequest::List { limit: Some(3) })),
             ("/context show", looked(ContextRequest::Show { which: None })),
             ("/context new", operation_line(ContextOperation::New { title: None, reason: None })),
@@ -213,6 +215,7 @@ mod tests {
             "/context rename",
             "/context clear it",
             "/context list all",
+            "/context list --limit",
             "/checkpoint",
             "/rewind ",
         ] {
