@@ -1,20 +1,21 @@
 //! `ship history`: prints the messages of a chat, from the live log and sealed ones.
 
+mod context_marks;
+mod printed_message;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
 use ship_agent::inbound_message_id;
-use ship_context::SentTexts;
 use ship_context::compact::is_summary;
 use ship_context::contexts::is_reference;
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
-use ship_message::{Role, ToolState, UiMessage};
-use ship_project::Settings;
+use ship_message::{Role, UiMessage};
 use ship_store::{
-    Chat, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, Metadata, NewMetadata, SealedLog, Seq,
+    Chat, ContextId, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewMetadata, SealedLog, Seq,
     View,
 };
 
@@ -24,7 +25,8 @@ use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::text_for_user;
+use context_marks::ContextMarks;
+use printed_message::print_message;
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
@@ -48,10 +50,15 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
     let first = all.saturating_sub(last);
     let print = |message: UiMessage| match session.json {
         true => output::print_json(&message.into_json()),
-        false => print_message(message, Style::of_stdout(), session.project.settings()),
+        false => print_message(&message, Style::of_stdout(), session.project.settings()),
     };
+    let mut marks = ContextMarks::new(session, &history, first).await;
     for nth in first..history.len() {
-        history.message(nth).await?.map_or(Ok(()), print)?;
+        let Some(message) = history.message(nth).await? else { continue };
+        if let Some(mark) = history.context_of(nth).and_then(|context| marks.enter(context)) {
+            output::print_line(&mark)?;
+        }
+        print(message)?;
     }
     waiting.into_iter().skip(first.saturating_sub(history.len())).try_for_each(print)?;
     if all == 0 && last > 0 {
@@ -143,6 +150,14 @@ impl<'a> History<'a> {
         self.found.places.contains_key(id)
     }
 
+    /// Returns the context in which a message is.
+    fn context_of(&self, nth: usize) -> Option<&ContextId> {
+        match self.order[nth].log.checked_sub(1) {
+            None => self.live.as_ref().map(|view| &view.head.context),
+            Some(sealed) => self.sealed.get(sealed).map(|log| &log.head.context),
+        }
+    }
+
     /// Reads a message; `None` if its log was purged meanwhile.
     async fn message(&mut self, nth: usize) -> Result<Option<UiMessage>, Failure> {
         let TimedMessages { log, seq, .. } = self.order[nth];
@@ -219,70 +234,6 @@ async fn waiting_messages(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
         Some(message)
     };
     Ok(super::chats::unread_lines(chat, inbox).await?.into_iter().filter_map(message).collect())
-}
-
-fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Result<(), Failure> {
-    let metadata = Metadata::of(&message);
-    if metadata.moved().is_some()
-        && text_for_user::project_texts_for_user(&message, settings).is_empty()
-    {
-        // The message has only the switching call, with which the answer in the other context begins.
-        return Ok(());
-    }
-    let mut when = metadata.ts().map(output::format_time).unwrap_or_default();
-    if metadata.is_queued() {
-        when.push_str(" (queued)");
-    }
-    let author = match (message.role().name(), metadata.username()) {
-        (Some("user"), Some(name)) => output::escape_unprintable(name),
-        (role, _) => role.unwrap_or("?").to_owned(),
-    };
-    output::print_line(&format!("{} {}", style.bold(&author), style.dim(&when)))?;
-    // A person's text is shown as it was typed; an agent's text is Markdown.
-    let shown = |text: &str| match message.role() {
-        Role::Assistant => text_for_user::render_text(text),
-        _ => table::wrap_lines(&output::escape_unprintable(text)),
-    };
-    let mut sent = SentTexts::new(settings.context.chat_egress.chat_send_idempotency);
-    for part in message.parts() {
-        match part {
-            UiPart::Text(text) => output::print_line(&shown(text.text()))?,
-            UiPart::Tool(tool) => {
-                let name = output::escape_unprintable(tool.name().unwrap_or("?"));
-                output::print_line(
-                    &style.cyan(&format!("[{name}: {}]", state_words(tool.state()))),
-                )?;
-                if let Some(sent) = sent.text_of_call(tool) {
-                    output::print_line(&shown(&sent.with_list()))?;
-                }
-            }
-            UiPart::File(file) => output::print_line(&style.cyan(&format!(
-                "[file {}]",
-                output::escape_unprintable(file.filename().unwrap_or(file.media_type()))
-            )))?,
-            UiPart::Reasoning(_)
-            | UiPart::SourceUrl(_)
-            | UiPart::SourceDocument(_)
-            | UiPart::StepStart(_)
-            | UiPart::Data(_)
-            | UiPart::Unknown(_) => {}
-        }
-    }
-    output::print_line("")
-}
-
-/// Describes the state of a call in a word or two.
-fn state_words(state: ToolState) -> &'static str {
-    match state {
-        ToolState::OutputAvailable => "done",
-        ToolState::OutputError => "failed",
-        ToolState::OutputDenied => "not allowed",
-        ToolState::ApprovalRequested => "waits for your word",
-        ToolState::InputStreaming
-        | ToolState::InputAvailable
-        | ToolState::ApprovalResponded
-        | ToolState::Unknown => "not finished",
-    }
 }
 
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
@@ -386,8 +337,8 @@ mod tests {
     use std::sync::Arc;
 
     use ship_store::{
-        Clock, ContextId, Delivery, DeliveryState, FileStore, Head, LogPiece, MessageId,
-        NewMessage, Position, Rotation, StoreOptions, Timestamp,
+        Clock, Delivery, DeliveryState, FileStore, Head, LogPiece, MessageId, NewMessage, Position,
+        Rotation, StoreOptions, Timestamp,
     };
     use ship_testkit::chat::{Begun, entry, id, message, options};
     use ship_testkit::clock::ManualClock;

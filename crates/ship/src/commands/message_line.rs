@@ -54,7 +54,8 @@ pub(crate) fn is_said(message: &UiMessage) -> bool {
     (is_answer || is_of_person(message)) && !is_summary(message) && !is_reference(message)
 }
 
-fn attached_name(text: &str) -> Option<&str> {
+/// Returns the name of an attached text.
+pub(crate) fn attached_name(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix(ATTACHED_TEXT)?.split_once("\">\n")?;
     text.ends_with("\n</file>").then_some(name)
 }

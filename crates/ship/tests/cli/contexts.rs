@@ -332,6 +332,27 @@ fn history_has_everything_once_and_in_order_wherever_it_was_said() {
 }
 
 #[test]
+fn a_history_marks_where_one_context_ends_and_another_begins() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "plan the database"]).text();
+    assert!(!ship.run(&["history"]).text().contains('—'), "there is one context");
+    let _ = ship.run(&["context", "new", "--title", "Dinner"]).text();
+    let _ = ship.run(&["send", "soup?"]).text();
+    let _ = ship.run(&["context", "load", "-"]).text();
+    let _ = ship.run(&["send", "which port?"]).text();
+    let out = ship.run(&["history"]).text();
+    let is_mark = |line: &&str| line.starts_with('—');
+    assert_eq!(
+        out.lines().filter(is_mark).collect::<Vec<_>>(),
+        ["— in “Dinner”, left just now —", "— in “plan the database”, the active context —"],
+        "{out}"
+    );
+    assert!(out.contains("—\n\nuser "), "a mark stands by itself: {out}");
+    let newest = ship.run(&["history", "--last", "2"]).text();
+    assert!(!newest.contains('—'), "{newest}");
+}
+
+#[test]
 fn a_list_is_as_long_as_was_asked_for_and_says_that_there_is_more() {
     let ship = TestShip::new();
     for said in ["one", "two", "three", "four"] {

@@ -73,4 +73,6 @@ fn a_recap_shows_the_question_that_failed_and_why() {
     assert_eq!(screen[at + 1..at + 4], ["you: One?", "  Aye.", "you: Two?"], "{screen:#?}");
     assert!(screen[at + 4].starts_with("  ship: I could not answer: "), "{screen:#?}");
     chat.leave();
+    let told = world.ship.run(&["history", "--last", "1"]).text();
+    assert!(told.starts_with("ship: I could not answer: "), "it is not the agent's: {told}");
 }

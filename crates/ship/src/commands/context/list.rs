@@ -34,32 +34,32 @@ pub(super) async fn run(
 const WIDE: usize = 80;
 
 /// A line of the list.
-struct Row<'a> {
-    mark: &'a str,
+struct Row {
+    mark: &'static str,
     title: String,
     messages: String,
     when: String,
-    id: &'a str,
+    id: String,
 }
 
 fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
     let ContextList { active, index, .. } = contexts;
     let listed = index.newest(limit);
-    let row = |item: &'_ IndexItem| Row {
+    let row = |item: &IndexItem| Row {
         mark: "  ",
         title: one_line(&item.title),
         messages: count_text(item.message_count),
         when: output::time_ago(session.now(), item.archived_at),
-        id: item.context.as_str(),
+        id: item.context.to_string(),
     };
     let first = Row {
         mark: "* ",
         title: one_line(active.title()),
         messages: count_text(active.message_count()),
         when: "active".to_owned(),
-        id: active.context().as_str(),
+        id: active.context().to_string(),
     };
-    let rows: Vec<Row<'_>> = std::iter::once(first).chain(listed.iter().map(row)).collect();
+    let rows: Vec<Row> = std::iter::once(first).chain(listed.iter().map(row)).collect();
     output::print_line(&format_rows(&rows, table::columns(), Style::of_stdout()).join("\n"))?;
     match index.items().len().saturating_sub(listed.len()) {
         0 => Ok(()),
@@ -68,18 +68,18 @@ fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Resul
 }
 
 /// Puts the facts about each context beside its title, or below it where the terminal is narrow.
-fn format_rows(rows: &[Row<'_>], columns: usize, style: Style) -> Vec<String> {
-    let widest = |text: fn(&Row<'_>) -> &str| {
+fn format_rows(rows: &[Row], columns: usize, style: Style) -> Vec<String> {
+    let widest = |text: fn(&Row) -> &str| {
         rows.iter().map(|row| table::width(text(row))).max().unwrap_or_default()
     };
     let (messages, when) = (widest(|row| &row.messages), widest(|row| &row.when));
-    let facts = |row: &Row<'_>| {
+    let facts = |row: &Row| {
         let count = " ".repeat(messages - table::width(&row.messages)) + &row.messages;
         format!("{count}  {}  {}", table::pad(&row.when, when), row.id)
     };
     let facts_width = rows.iter().map(|row| table::width(&facts(row))).max().unwrap_or_default();
     let title_width = widest(|row| &row.title).min(columns.saturating_sub(facts_width + 4));
-    let line = |row: &Row<'_>| {
+    let line = |row: &Row| {
         if columns < WIDE {
             let title = table::wrap(&format!("{}{}", row.mark, style.bold(&row.title)), 2, columns);
             let facts = table::wrap(&format!("    {}", facts(row)), 4, columns);
@@ -119,7 +119,7 @@ mod tests {
             title: title.to_owned(),
             messages: count_text(count),
             when: when.to_owned(),
-            id: "c_20260205_4f1c22d09a7e",
+            id: "c_20260205_4f1c22d09a7e".to_owned(),
         };
         let long = "plan the migration of the database to another machine in March";
         let rows = [row("* ", "Dinner", 1, "active"), row("  ", long, 12, "2 hours ago")];
@@ -128,8 +128,8 @@ mod tests {
         assert_eq!(
             wide,
             [
-                "* Dinner                                            1 message  active       c_20260205_4f1c22d09a7e",
-                "  plan the migration of the database to another…  12 messages  2 hours ago  c_20260205_4f1c22d09a7e",
+                "* Dinner                                             1 message  active       c_20260205_4f1c22d09a7e",
+                "  plan the migration of the database to another …  12 messages  2 hours ago  c_20260205_4f1c22d09a7e",
             ]
         );
         assert!(wide.iter().all(|line| table::width(line) <= 100), "{wide:#?}");

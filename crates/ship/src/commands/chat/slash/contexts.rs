@@ -46,10 +46,14 @@ fn parse_context(rest: &str) -> LineMeaning {
     let looked = |request| LineMeaning::Command(Slash::Context(request));
     match (word, given) {
         ("" | "list", None) => looked(ContextRequest::List { limit: None }),
-        ("list", Some(count)) => match count.trim_start_matches("--limit").trim_matches([' ', '=']).parse() {
-            Ok(limit) => looked(ContextRequest::List { limit: Some(limit) }),
-            Err(_) => LineMeaning::Usage("/context list --limit N lists the N that were left last."),
-        },
+        ("list", Some(count)) => {
+            match count.trim_start_matches("--limit").trim_matches([' ', '=']).parse() {
+                Ok(limit) => looked(ContextRequest::List { limit: Some(limit) }),
+                Err(_) => {
+                    LineMeaning::Usage("/context list --limit N lists the N that were left last.")
+                }
+            }
+        }
         ("show", which) => looked(ContextRequest::Show { which }),
         ("new", given) => parse_new(given.as_deref().unwrap_or_default()),
         ("load", Some(which)) => load(which),

@@ -1,0 +1,55 @@
+//! Marks the places of the history where one context ends and another one begins.
+
+use ship_agent::ContextList;
+use ship_store::ContextId;
+
+use super::History;
+use crate::output::{escape_unprintable, time_ago};
+use crate::session::Session;
+use crate::style::Style;
+use crate::table;
+
+/// The contexts of a history, and the one that the message before was in.
+pub(super) struct ContextMarks<'a> {
+    session: &'a Session,
+    /// `None` if all messages are in the active context, or marks are not wanted.
+    contexts: Option<ContextList>,
+    last: Option<ContextId>,
+}
+
+impl<'a> ContextMarks<'a> {
+    /// Looks up the titles of the contexts, if the messages from `first` on are in several.
+    pub(super) async fn new(session: &'a Session, history: &History<'_>, first: usize) -> Self {
+        let active = history.live.as_ref().map(|view| view.head.context.clone());
+        let mut shown = (first..history.len()).filter_map(|nth| history.context_of(nth));
+        let is_mixed = shown.any(|context| Some(context) != active.as_ref());
+        // Without titles, the history is as useful as can be.
+        let contexts = match session.agent() {
+            Ok(agent) if is_mixed && !session.json => agent.contexts(&session.chat).await.ok(),
+            _ => None,
+        };
+        Self { session, contexts: contexts.flatten(), last: active }
+    }
+
+    /// Returns the line above a message in this context, if the message before it is in another one.
+    pub(super) fn enter(&mut self, context: &ContextId) -> Option<String> {
+        let contexts = self.contexts.as_ref()?;
+        if self.last.as_ref() == Some(context) {
+            return None;
+        }
+        self.last = Some(context.clone());
+        let item = contexts.index.items().iter().find(|item| item.context == *context);
+        let place = match item {
+            Some(item) => {
+                let left = time_ago(self.session.now(), item.archived_at);
+                format!("in “{}”, left {left}", escape_unprintable(&item.title))
+            }
+            None if contexts.active.context() == context => {
+                format!("in “{}”, the active context", escape_unprintable(contexts.active.title()))
+            }
+            None => "in a context that is gone".to_owned(),
+        };
+        let mark = table::wrap_text(&format!("— {place} —"), 2);
+        Some(format!("{}\n", Style::of_stdout().dim(&mark)))
+    }
+}
