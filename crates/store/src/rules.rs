@@ -4,9 +4,13 @@
 //! step. No rule opens a file, waits, or looks at a clock: what it depends on are its arguments. So files, maps and a
 //! database give the same answers and hold the same lines. Users of a store do not need this module.
 
+mod append;
 mod blob_texts;
 mod content;
+#[cfg(test)]
+mod test_lines;
 
 pub use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
 pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
 pub use content::{PreparedLine, prepare_body, prepare_line};

@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 
 use super::blobs::put_texts;
-use super::context::{self, Batch, ContextFold};
+use super::context::{self, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile};
 use super::ledger::{self, LedgerAddition, LedgerFold, LedgerWriter};
 use super::ledger_reader::LedgerReader;
-use super::log::LogFile;
+use super::log::{LogFile, Writing};
 use super::log_reading::first_line;
 use super::lookup::KnownKey;
 use super::overview::read_about;
@@ -27,12 +27,12 @@ use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
 use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
-use crate::rules::prepare_line;
+use crate::rules::{Appending, Batch, BatchState};
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
-    Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, SealedName, Seq,
-    StorageError, StorageProblem, Synced, View,
+    Position, ReadError, Right, RotateError, Rotated, Rotation, SealedName, Seq, StorageError,
+    StorageProblem, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -76,12 +76,6 @@ impl Paths {
             Derived::Context(id) => self.chat.join(format!("contexts/archive/{id}.json")),
         }
     }
-}
-
-/// The reason why a ledger entry cannot be promoted.
-enum PromoteError {
-    NoEntry(LedgerSeq),
-    Storage(StorageError),
 }
 
 /// A chat, shared by all tasks of this process that have it open.
@@ -343,17 +337,10 @@ impl ChatFiles {
         batch: Vec<NewLine>,
         expected: Position,
     ) -> Result<Position, AppendError> {
-        if batch.is_empty() {
-            return Err(RefusedInput::Empty.into());
-        }
         let bytes_max = self.env.options.message_bytes_max;
-        let prepared = batch.into_iter().map(|new| prepare_line(new, bytes_max));
-        let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
-        for (_, texts) in &prepared {
-            put_texts(&self.env, texts)?;
-        }
-        let lines = prepared.into_iter().map(|(line, _)| line).collect();
-        self.batches.submit(Batch { lines, expected }, |waiting| self.commit(waiting))
+        let (batch, texts) = Batch::prepare(batch, expected, bytes_max)?;
+        put_texts(&self.env, &texts)?;
+        self.batches.submit(batch, |waiting| self.commit(waiting))
     }
 
     fn commit(&self, waiting: Vec<Batch>) -> Vec<Result<Position, AppendError>> {
@@ -364,44 +351,43 @@ impl ChatFiles {
             Ok(writing) => writing,
             Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
         };
-        let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.line.inbox).max();
-        let mut checked: Vec<Result<(), AppendError>> = Vec::with_capacity(count);
-        let mut good = Vec::with_capacity(count);
-        // The batches come from several callers, so one that is refused leaves the others alone.
-        for batch in waiting {
-            let refused = self.check_promotion(&right, promotes(&batch)).err();
-            checked.push(match refused {
-                Some(PromoteError::NoEntry(entry)) => {
-                    Err(AppendError::NoEntry { chat: self.key.clone(), entry })
-                }
-                Some(PromoteError::Storage(error)) => Err(error.into()),
-                None => {
-                    good.push(batch);
-                    Ok(())
-                }
-            });
+        let end = writing.tail().map(context::log_end);
+        let mut appending = Appending::new(&self.key, end);
+        let add = |batch| self.add_batch(&right, &writing, &mut appending, batch);
+        let added: Vec<Result<Position, AppendError>> = waiting.into_iter().map(add).collect();
+        let lines = appending.into_lines();
+        if lines.is_empty() {
+            return added;
         }
-        let appended = context::append(&mut writing, &self.key, good, self.env.syncs());
-        let mut appended = appended.into_iter();
-        let result = |checked: Result<(), AppendError>| {
-            checked.and_then(|()| appended.next().expect("a result for each batch"))
-        };
-        checked.into_iter().map(result).collect()
+        match writing.append(&lines, self.env.syncs()) {
+            Ok(_) => added,
+            // All batches were one write, so its failure is the failure of each.
+            Err(error) => {
+                let failed = |added: Result<_, _>| added.and_then(|_| Err(error.share().into()));
+                added.into_iter().map(failed).collect()
+            }
+        }
     }
 
-    /// Refuses to build on a ledger entry that is not there for good. The caller may have read the entry before
-    /// it was synced, or before its sync failed.
-    fn check_promotion(
+    fn add_batch(
         &self,
         right: &HeldRight,
-        promoted: Option<u64>,
-    ) -> Result<(), PromoteError> {
-        let Some(promoted) = promoted else { return Ok(()) };
-        let ledger = self.ledger.begin_writing(right).map_err(PromoteError::Storage)?;
-        match ledger.tail().is_some_and(|known| promoted <= known.given) {
-            true => Ok(()),
-            false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
-        }
+        writing: &Writing<'_, ContextFold>,
+        appending: &mut Appending,
+        batch: Batch,
+    ) -> Result<Position, AppendError> {
+        let ledger_end = match batch.promoted() {
+            Some(_) => self.ledger_end(right)?,
+            None => None,
+        };
+        let present = context::present_lines(writing, &batch)?;
+        appending.add(batch, &BatchState { present, ledger_end })
+    }
+
+    /// Returns the last number that the ledger has given for good.
+    fn ledger_end(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
+        let ledger = self.ledger.begin_writing(right)?;
+        Ok(ledger.tail().map(|known| LedgerSeq::new(known.given)))
     }
 
     /// Looks at the holder of the lane. Changes nothing.
@@ -432,10 +418,11 @@ impl ChatFiles {
         // A message that comes back keeps its entry, also when the ledger was restored from before that one.
         let cursor = writing.tail().and_then(|known| known.fold.inbox()).map(LedgerSeq::get);
         let promotes = ready.promoted_position().filter(|promotes| Some(*promotes) > cursor);
-        self.check_promotion(&right, promotes).map_err(|error| match error {
-            PromoteError::NoEntry(entry) => RotateError::NoEntry { chat: self.key.clone(), entry },
-            PromoteError::Storage(error) => error.into(),
-        })?;
+        if let Some(entry) = promotes.map(LedgerSeq::new)
+            && Some(entry) > self.ledger_end(&right)?
+        {
+            return Err(RotateError::NoEntry { chat: self.key.clone(), entry });
+        }
         let archive = &self.paths.archive;
         let damage = sources.quarantine_damage(&self.paths.quarantine)?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;

@@ -1,17 +1,14 @@
-//! Appends batches to a context log.
+//! The state of a context log in memory, which decides about appends and rotations.
 
 use std::collections::HashMap;
 
 use ship_message::json::{Json, Object};
 
-use super::log::{Fold, Span, Writing};
+use super::log::{Fold, LogTail, Span, Writing};
 use super::published::{self, published_end};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
-use crate::rules::PreparedLine;
-use crate::{
-    AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,
-    StorageError,
-};
+use crate::rules::{Batch, LogEnd, PreparedLine, PresentLine};
+use crate::{Gen, Head, LedgerSeq, MessageId, Position, Seq, StorageError};
 
 /// The state of a context log in memory: the place of each id, and how far the inbox was read.
 #[derive(Default)]
@@ -97,111 +94,27 @@ impl ContextFold {
     }
 }
 
-/// A batch that waits to be appended.
-pub(crate) struct Batch {
-    pub(crate) lines: Vec<PreparedLine>,
-    pub(crate) expected: Position,
+/// Returns the end of the log; `None` if the chat has no context yet.
+pub(crate) fn log_end(known: &LogTail<ContextFold>) -> LogEnd {
+    let (generation, seq) = (known.fold.generation(), Seq::new(known.last_seq));
+    LogEnd { position: Position { generation, seq }, next: Seq::new(known.next_seq()) }
 }
 
-/// Appends waiting batches. Each batch is checked against the end that the batch before it leaves, and all that
-/// pass are written as one.
-pub(crate) fn append(
-    writing: &mut Writing<'_, ContextFold>,
-    chat: &ChatKey,
-    waiting: Vec<Batch>,
-    sync: bool,
-) -> Vec<Result<Position, AppendError>> {
-    let Some(known) = writing.tail() else {
-        let none = |_| Err(AppendError::NoContext { chat: chat.clone() });
-        return waiting.into_iter().map(none).collect();
-    };
-    let generation = known.fold.generation();
-    let mut end = Position { generation, seq: Seq::new(known.last_seq) };
-    let mut next = known.next_seq();
-    let mut drafts: Vec<UnnumberedLine> = Vec::new();
-    let mut pending: HashMap<MessageId, (u64, UnnumberedLine)> = HashMap::new();
-    let mut results = Vec::with_capacity(waiting.len());
-    for batch in waiting {
-        let added = lines_of_batch(writing, chat, batch, (end, next), &pending);
-        results.push(added.map(|new| {
-            for PreparedLine { id, line } in new {
-                pending.insert(id, (next, line.clone()));
-                drafts.push(line);
-                end.seq = Seq::new(next);
-                next += 1;
-            }
-            end
-        }));
-    }
-    if drafts.is_empty() {
-        return results;
-    }
-    match writing.append(&drafts, sync) {
-        Ok(_) => results,
-        // All batches were one write, so its failure is the failure of each.
-        Err(error) => {
-            let failed = |result: Result<Position, AppendError>| {
-                result.and_then(|_| Err(error.share().into()))
-            };
-            results.into_iter().map(failed).collect()
+/// Reads the lines of the log that have an id of the batch.
+pub(crate) fn present_lines(
+    writing: &Writing<'_, ContextFold>,
+    batch: &Batch,
+) -> Result<HashMap<MessageId, PresentLine>, StorageError> {
+    let mut present = HashMap::new();
+    let Some(known) = writing.tail() else { return Ok(present) };
+    for PreparedLine { id, .. } in &batch.lines {
+        let Some(place) = known.fold.places.get(id.as_str()) else { continue };
+        if let Some(line) = decode(&writing.read(place.span)?) {
+            let (seq, line) = (Seq::new(place.seq), line.into_draft());
+            present.insert(id.clone(), PresentLine { seq, line });
         }
     }
-}
-
-/// Returns the new lines of a batch, or the reason why it cannot be appended.
-fn lines_of_batch(
-    writing: &Writing<'_, ContextFold>,
-    chat: &ChatKey,
-    batch: Batch,
-    (end, next): (Position, u64),
-    pending: &HashMap<MessageId, (u64, UnnumberedLine)>,
-) -> Result<Vec<PreparedLine>, AppendError> {
-    let expected = batch.expected;
-    let mut new: Vec<PreparedLine> = Vec::new();
-    for line in batch.lines {
-        // The newest line of the same id counts, even one in this batch.
-        let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.line);
-        let present = match (within, pending.get(&line.id)) {
-            (Some(draft), _) => Some((next, draft.clone())),
-            (None, Some(known)) => Some(known.clone()),
-            (None, None) => read_line(writing, &line.id)?,
-        };
-        match present {
-            None if line.line.rev > 0 => {
-                return Err(RefusedInput::NothingToReplace(line.id.as_str().to_owned()).into());
-            }
-            None => new.push(line),
-            Some((_, present)) if same_content(&present, &line.line) => {}
-            Some((_, present)) if line.line.rev == present.rev + 1 => new.push(line),
-            Some((seq, present)) => {
-                let next_rev = present.rev + 1;
-                return Err(AppendError::Conflict { id: line.id, seq: Seq::new(seq), next_rev });
-            }
-        }
-    }
-    // A caller may repeat lines that exist, at any position: it may have lost our first answer.
-    match expected == end || new.is_empty() {
-        true => Ok(new),
-        false => Err(AppendError::Moved { chat: chat.clone(), expected, found: end }),
-    }
-}
-
-fn read_line(
-    writing: &Writing<'_, ContextFold>,
-    id: &MessageId,
-) -> Result<Option<(u64, UnnumberedLine)>, StorageError> {
-    let known = writing.tail().and_then(|known| known.fold.places.get(id.as_str())).copied();
-    let Some(place) = known else { return Ok(None) };
-    let line = decode(&writing.read(place.span)?);
-    Ok(line.map(|line| (place.seq, line.into_draft())))
-}
-
-/// Whether two lines have the same content; the order of keys does not matter.
-fn same_content(a: &UnnumberedLine, b: &UnnumberedLine) -> bool {
-    let parse = |draft: &UnnumberedLine| Json::parse(&format!("{{{}}}", draft.body)).ok();
-    let blobs =
-        |draft: &UnnumberedLine| draft.blobs.as_deref().and_then(|text| Json::parse(text).ok());
-    a.kind == b.kind && parse(a) == parse(b) && blobs(a) == blobs(b)
+    Ok(present)
 }
 
 /// Makes the first line of a log from the data of its head.

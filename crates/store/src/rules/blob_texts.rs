@@ -159,14 +159,13 @@ fn preview(text: &str, sha256: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::{LineKind, UnnumberedLine, decode};
+    use crate::line::{LineKind, UnnumberedLine};
+    use crate::rules::test_lines::numbered;
 
     fn line(mut content: Object) -> (Vec<TextBlob>, RawLine) {
         let (texts, blobs) = extract_texts(&mut content);
-        let mut bytes = Vec::new();
         let line = UnnumberedLine { blobs, ..UnnumberedLine::new(LineKind::Message, content) };
-        line.write(7, None, &mut bytes);
-        (texts, decode(bytes.trim_ascii_end()).expect("a line"))
+        (texts, numbered(&line, 7))
     }
 
     #[test]
