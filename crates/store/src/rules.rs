@@ -7,10 +7,19 @@
 mod append;
 mod blob_texts;
 mod content;
+mod log_head;
+mod rotation;
 #[cfg(test)]
 mod test_lines;
+mod view_building;
 
 pub use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
 pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
 pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
 pub use content::{PreparedLine, prepare_body, prepare_line};
+pub use log_head::{CopiedRange, NewLog, copied_ranges, head_line, published_end, read_head};
+pub use rotation::{
+    LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line, lines_between,
+    own_piece,
+};
+pub use view_building::newest_revisions;

@@ -13,6 +13,7 @@ use super::rotate::sealed_path;
 use super::view_cache::ViewCache;
 use super::{purge, view};
 use crate::line::LineKind;
+use crate::rules::read_head;
 use crate::scan::{LogScan, ScannedLine, scan};
 use crate::{
     Head, MessageId, MessagePlace, ReadError, SealedLog, SealedName, Seq, StorageError,
@@ -56,7 +57,7 @@ impl ChatFiles {
     fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
         let [first, second] = first_two_lines(&self.env, &path)?;
-        let head = match first.as_ref().and_then(view::head_in) {
+        let head = match first.as_ref().and_then(read_head) {
             Some(head) => head,
             None => match self.head_from_scan(&path)? {
                 Some(head) => head,
@@ -83,7 +84,7 @@ impl ChatFiles {
 
     /// Returns the head of a sealed log; `None` if it is missing or cannot be read.
     pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
-        if let Some(head) = view::read_head(&self.env, path)? {
+        if let Some(head) = view::first_head(&self.env, path)? {
             return Ok(Some(head));
         }
         self.head_from_scan(path)
@@ -100,7 +101,7 @@ impl ChatFiles {
 
     /// Returns the log that the live one replaced: from its head or, if that is lost, from the folder.
     pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
-        if let Some(head) = view::read_head(&self.env, &self.paths.live)? {
+        if let Some(head) = view::first_head(&self.env, &self.paths.live)? {
             return Ok(head.sealed);
         }
         let Some((_, bytes)) = self.env.read(&self.paths.live)? else {

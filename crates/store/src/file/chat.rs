@@ -20,14 +20,15 @@ use super::log::{LogFile, Writing};
 use super::log_reading::first_line;
 use super::lookup::KnownKey;
 use super::overview::read_about;
+use super::published;
 use super::right::{Attempt, HeldRight, RightFile};
-use super::rotate;
+use super::rotate::{self, sealed_path};
 use super::store_env::Env;
 use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
 use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
-use crate::rules::{Appending, Batch, BatchState};
+use crate::rules::{Appending, Batch, BatchState, PlannedRotation};
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
@@ -351,7 +352,7 @@ impl ChatFiles {
             Ok(writing) => writing,
             Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
         };
-        let end = writing.tail().map(context::log_end);
+        let end = writing.tail().map(|known| context::live_log(known).end);
         let mut appending = Appending::new(&self.key, end);
         let add = |batch| self.add_batch(&right, &writing, &mut appending, batch);
         let added: Vec<Result<Position, AppendError>> = waiting.into_iter().map(add).collect();
@@ -409,23 +410,24 @@ impl ChatFiles {
         others: &OtherChats<'_>,
     ) -> Result<Rotated, RotateError> {
         let mut sources = CopySources::new(self, others);
-        let ready = rotate::prepare_rotation(&self.env, rotation, &mut sources)?;
+        let prepared = rotate::prepare_rotation(&self.env, rotation, &mut sources)?;
         let right = self.take_write_right("rotate")?;
         let mut writing = self.context.begin_writing(&right)?;
         if writing.tail().is_none() {
             self.check_first()?;
         }
-        // A message that comes back keeps its entry, also when the ledger was restored from before that one.
-        let cursor = writing.tail().and_then(|known| known.fold.inbox()).map(LedgerSeq::get);
-        let promotes = ready.promoted_position().filter(|promotes| Some(*promotes) > cursor);
-        if let Some(entry) = promotes.map(LedgerSeq::new)
-            && Some(entry) > self.ledger_end(&right)?
-        {
-            return Err(RotateError::NoEntry { chat: self.key.clone(), entry });
-        }
-        let archive = &self.paths.archive;
+        let live = writing.tail().map(context::live_log);
+        let ledger_end = match prepared.promoted(live.as_ref()) {
+            Some(_) => self.ledger_end(&right)?,
+            None => None,
+        };
+        let kept = rotate::kept_lines(&writing, &prepared)?;
+        let now = self.env.options.now();
+        let PlannedRotation { log, rotated } =
+            prepared.publish(&self.key, live.as_ref(), kept, ledger_end, now)?;
         let damage = sources.quarantine_damage(&self.paths.quarantine)?;
-        let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
+        let sealed = rotated.sealed.as_ref().map(|name| sealed_path(&self.paths.archive, name));
+        published::publish(log, &self.env, &mut writing, &self.key, sealed.as_deref())?;
         // That log is not read again.
         self.view_cache.forget();
         self.link_active();
@@ -439,7 +441,7 @@ impl ChatFiles {
         let Some(known) = writing.tail() else { return Ok(()) };
         let range = (Seq::new(known.first_seq), Seq::new(known.last_seq));
         let name = SealedName::new(self.env.options.now(), range.0, range.1);
-        writing.check_seal(&rotate::sealed_path(&self.paths.archive, &name))
+        writing.check_seal(&sealed_path(&self.paths.archive, &name))
     }
 
     /// Links the active log under a fixed name, for people and scripts. An existing link stays as it is.

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use ship_message::json::{Json, Object};
-
 use super::log::{Fold, LogTail, Span, Writing};
-use super::published::{self, published_end};
-use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
-use crate::rules::{Batch, LogEnd, PreparedLine, PresentLine};
-use crate::{Gen, Head, LedgerSeq, MessageId, Position, Seq, StorageError};
+use super::published;
+use crate::line::{LineOutline, RawLine, decode};
+use crate::rules::{Batch, LiveLog, LogEnd, PreparedLine, PresentLine, published_end, read_head};
+use crate::{Gen, LedgerSeq, MessageId, Position, Seq, StorageError};
 
 /// The state of a context log in memory: the place of each id, and how far the inbox was read.
 #[derive(Default)]
@@ -34,16 +32,8 @@ pub(crate) struct LinePosition {
 }
 
 impl ContextFold {
-    pub(crate) fn generation(&self) -> Gen {
-        Gen::new(self.generation)
-    }
-
     pub(crate) fn inbox(&self) -> Option<LedgerSeq> {
         self.inbox.map(LedgerSeq::new)
-    }
-
-    pub(crate) fn crc(&self) -> u32 {
-        self.crc
     }
 
     /// Returns the places of the lines in their order, each id once.
@@ -60,8 +50,7 @@ impl Fold for ContextFold {
         self.inbox = self.inbox.max(line.inbox);
         if line.event() == Some("head") && !self.is_begun {
             self.is_begun = true;
-            let data = line.body.get("data").and_then(Json::as_object);
-            let head = data.and_then(Head::from_data);
+            let head = read_head(line);
             self.published = published_end(line).unwrap_or(0);
             self.generation = head.as_ref().map_or(0, |head| head.generation.get());
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
@@ -94,10 +83,15 @@ impl ContextFold {
     }
 }
 
-/// Returns the end of the log; `None` if the chat has no context yet.
-pub(crate) fn log_end(known: &LogTail<ContextFold>) -> LogEnd {
-    let (generation, seq) = (known.fold.generation(), Seq::new(known.last_seq));
-    LogEnd { position: Position { generation, seq }, next: Seq::new(known.next_seq()) }
+/// Returns the state of the log that decides about appends and rotations.
+pub(crate) fn live_log(known: &LogTail<ContextFold>) -> LiveLog {
+    let (generation, seq) = (Gen::new(known.fold.generation), Seq::new(known.last_seq));
+    LiveLog {
+        first: Seq::new(known.first_seq),
+        end: LogEnd { position: Position { generation, seq }, next: Seq::new(known.next_seq()) },
+        crc: known.fold.crc,
+        inbox: known.fold.inbox(),
+    }
 }
 
 /// Reads the lines of the log that have an id of the batch.
@@ -115,14 +109,4 @@ pub(crate) fn present_lines(
         }
     }
     Ok(present)
-}
-
-/// Makes the first line of a log from the data of its head.
-pub(crate) fn head_line(data: Object, seq: u64, now: crate::Timestamp) -> UnnumberedLine {
-    let mut body = Object::new();
-    body.set("id", format!("e{seq}"));
-    body.set("ts", now.to_string());
-    body.set("event", "head");
-    body.set("data", data);
-    UnnumberedLine::new(LineKind::Event, body)
 }

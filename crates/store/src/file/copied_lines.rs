@@ -13,9 +13,9 @@ use super::chat::ChatFiles;
 use super::log_reading::{check_head, scan_log, scan_problems};
 use super::rotate::sealed_path;
 use super::store_env::Env;
-use super::view::newest_revisions;
 use super::{purge, quarantine};
 use crate::line::RawLine;
+use crate::rules::{lines_between, newest_revisions};
 use crate::scan::{Damage, LogScan, ScannedLine};
 use crate::{
     ChatKey, RefusedInput, RotateError, SealedName, Seq, StorageError, StorageProblem,
@@ -39,9 +39,9 @@ impl<'a> CopySources<'a> {
         Self { chat, others, read: HashMap::new() }
     }
 
-    /// Whether a chat is the one that is rotated.
-    pub(crate) fn is_own(&self, chat: &ChatKey) -> bool {
-        *chat == self.chat.key
+    /// Returns the key of the chat that is rotated.
+    pub(crate) fn own_key(&self) -> &ChatKey {
+        &self.chat.key
     }
 
     /// Returns lines of a sealed log of the chat that is rotated.
@@ -83,7 +83,7 @@ impl<'a> CopySources<'a> {
         chat: &ChatKey,
         log: Option<&SealedName>,
     ) -> Result<CopiedLog, RotateError> {
-        let other = match self.is_own(chat) {
+        let other = match *chat == self.chat.key {
             true => None,
             false => {
                 let other = (self.others)(chat)?;
@@ -170,14 +170,7 @@ impl CopiedLog {
     }
 
     fn lines_between(&self, first: Seq, last: Seq) -> Result<&[RawLine], RefusedInput> {
-        let there =
-            self.range.is_some_and(|range| range.0 <= first && first <= last && last <= range.1);
-        if !there {
-            return Err(RefusedInput::NoLines { first, last });
-        }
-        let from = self.lines.partition_point(|line| line.seq < first.get());
-        let to = self.lines.partition_point(|line| line.seq <= last.get());
-        Ok(&self.lines[from..to])
+        lines_between(&self.lines, self.range, (first, last))
     }
 }
 

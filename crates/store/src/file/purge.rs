@@ -10,13 +10,13 @@ use std::path::Path;
 use ship_message::json::{Json, Object};
 
 use super::chat::ChatFiles;
-use super::context::head_line;
 use super::log_reading::check_head;
 use super::recovered_head::recovered_head;
 use super::rotate::sealed_path;
 use super::store_env::Env;
 use super::view;
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
+use crate::rules::head_line;
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
@@ -121,7 +121,7 @@ impl ChatFiles {
                     true => recovered_head(&self.env, path, first.get(), [].iter())?,
                     false => view::view_of(&self.env, path, bytes)?.view.head,
                 };
-                Ok(Some(head_line(head.to_data(&self.key), first.get(), self.env.options.now())))
+                Ok(Some(head_line(head.to_data(&self.key), first, self.env.options.now())))
             }
             Err(error) => Err(error),
         }

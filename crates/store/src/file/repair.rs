@@ -7,12 +7,12 @@ use super::copied_lines::CopySources;
 use super::ledger::{LedgerFold, LedgerWriter};
 use super::log::Writing;
 use super::log_reading::scan_log;
-use super::published::{CopiedRange, copied_ranges, missing_end};
+use super::published::missing_end;
 use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
-use super::view::head_in;
 use super::{journal, verify};
 use crate::line::RawLine;
+use crate::rules::{CopiedRange, copied_ranges, read_head};
 use crate::scan::LogScan;
 use crate::{Derived, RotateError, SealedName, StorageError, StorageProblem, StorageProblemKind};
 
@@ -126,7 +126,7 @@ impl ChatFiles {
         let Some(head) = log.lines.first().filter(|_| missing_end(log).is_some()) else {
             return Ok(Vec::new());
         };
-        let replaced = head_in(&head.line).and_then(|head| head.sealed);
+        let replaced = read_head(&head.line).and_then(|head| head.sealed);
         let mut sources = CopySources::new(self, &|_| Ok(None));
         let mut missing = Vec::new();
         for CopiedRange { log, first, last } in copied_ranges(&head.line) {

@@ -1,6 +1,5 @@
 //! Reads a context log as a view: the messages that the model could be shown.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,31 +10,12 @@ use super::log_reading::{check_head, scan_log, scan_problems};
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
-use crate::rules::restore_texts;
+use crate::rules::{newest_revisions, read_head, restore_texts};
 use crate::scan::LogScan;
 use crate::{
     ContextBody, ContextEvent, ContextLine, Head, LedgerSeq, Position, Seq, StorageError,
     StorageProblem, StorageProblemKind, View,
 };
-
-/// Returns the lines of a log, each id once: its newest revision at its first place. A later revision counts even
-/// if an earlier one cannot be read.
-pub(crate) fn newest_revisions(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut collapsed: Vec<RawLine> = Vec::new();
-    for line in lines {
-        let id = line.body.str("id").unwrap_or_default().to_owned();
-        match places.get(&id).map(|&at| &mut collapsed[at]) {
-            Some(known) if line.rev > known.rev => *known = RawLine { seq: known.seq, ..line },
-            Some(_) => {}
-            None => {
-                places.insert(id, collapsed.len());
-                collapsed.push(line);
-            }
-        }
-    }
-    collapsed
-}
 
 /// Reads a log as a view; `None` if there is no file. Reads up to the last whole batch and changes nothing.
 pub(crate) fn read_view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
@@ -64,7 +44,7 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
         // The log of a newer program is read as far as we understand it.
-        Ok(()) | Err(StorageError::Newer { .. }) => match valid_head(&scan) {
+        Ok(()) | Err(StorageError::Newer { .. }) => match read_head(&scan.lines[0].line) {
             Some(head) => (head, 1),
             None => (recovered(&scan)?, 1),
         },
@@ -98,11 +78,6 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     Ok(ReadView { view, whole })
 }
 
-/// Returns the head of the log; `None` if it lacks a context id or a generation.
-fn valid_head(scan: &LogScan) -> Option<Head> {
-    Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
-}
-
 /// Converts a line into the form of a view; `None` if it is an event that lacks a field.
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
@@ -114,12 +89,6 @@ pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
 }
 
 /// Reads the head of a log, from its first line alone.
-pub(crate) fn read_head(env: &Env, path: &Path) -> Result<Option<Head>, StorageError> {
-    Ok(super::log_reading::first_line(env, path)?.as_ref().and_then(head_in))
-}
-
-/// Returns the head in the first line of a log.
-pub(crate) fn head_in(first: &RawLine) -> Option<Head> {
-    let head = Some(first).filter(|line| line.event() == Some("head"))?;
-    Head::from_data(head.body.get("data")?.as_object()?)
+pub(crate) fn first_head(env: &Env, path: &Path) -> Result<Option<Head>, StorageError> {
+    Ok(super::log_reading::first_line(env, path)?.as_ref().and_then(read_head))
 }
