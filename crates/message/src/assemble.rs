@@ -8,7 +8,10 @@
 //! collected, and parsed only when the message is read.
 
 mod metadata;
+mod replay;
 mod tool;
+
+pub use replay::chunks_of;
 
 use std::collections::HashMap;
 
@@ -75,6 +78,8 @@ pub struct Assembler {
     data: HashMap<(String, String), usize>,
     /// The index at which the current step begins: after the last `step-start`.
     step_start: usize,
+    /// Whether a step has begun and not ended.
+    in_step: bool,
     finish_reason: Option<FinishReason>,
     merger: Merger,
 }
@@ -95,6 +100,7 @@ impl Assembler {
             calls: HashMap::new(),
             data: HashMap::new(),
             step_start: 0,
+            in_step: false,
             finish_reason: None,
             merger: Merger::default(),
         };
@@ -141,9 +147,11 @@ impl Assembler {
             Chunk::StartStep => {
                 // A delta after a new step belongs to a new part.
                 self.settle_all();
+                self.in_step = true;
                 self.add(UiPart::StepStart(StepStartPart::new()));
             }
             Chunk::FinishStep => {
+                self.in_step = false;
                 // The ids of texts are unique only within a step.
                 self.texts.clear();
                 self.reasonings.clear();

@@ -24,7 +24,8 @@
 //! - [`UiMessage`] is a message as it is stored and shown. [`validate_ui_messages`] tells whether JSON is one.
 //! - [`ModelMessage`] is a message as a model is given it. [`convert_to_model_messages`] makes them, and
 //!   [`prune_messages`] makes them fewer.
-//! - [`Chunk`] is one event of a streamed answer. [`Assembler`] puts chunks together to a message.
+//! - [`Chunk`] is one event of a streamed answer. [`Assembler`] puts chunks together to a message, and [`chunks_of`]
+//!   takes a message apart again.
 //! - [`json::Json`] is the JSON under all of it, as JavaScript reads and writes it.
 //!
 //! With the feature `serde`, which is on unless it is turned off, all of them implement `Serialize` and
@@ -53,7 +54,7 @@ mod serde;
 mod ui;
 mod validate;
 
-pub use assemble::{AssembleError, Assembler};
+pub use assemble::{AssembleError, Assembler, chunks_of};
 pub use chunk::{Chunk, ChunkError, FinishReason, InputEncoding, TextChunk, ToolChunk};
 pub use convert::{
     ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,

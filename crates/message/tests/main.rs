@@ -5,6 +5,7 @@
     reason = "in a test, a panic that shows the error is the best report"
 )]
 
+mod replay;
 mod robust;
 mod samples;
 #[cfg(feature = "serde")]
