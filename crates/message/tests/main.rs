@@ -5,6 +5,8 @@
     reason = "in a test, a panic that shows the error is the best report"
 )]
 
+mod random_message;
+mod random_stream;
 mod replay;
 mod robust;
 mod samples;

@@ -10,30 +10,78 @@ mod assemble;
 mod convert;
 #[path = "../examples/cases/options.rs"]
 mod options;
+mod random_message;
+mod random_stream;
 #[path = "../examples/cases/validate.rs"]
 mod validate;
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{RngAlgorithm, RngSeed, TestRunner};
 use ship_message::json::{Json, Object};
 use ship_message::{
-    EmptyMessages, ModelMessage, PruneOptions, PruneReasoning, PruneScope, PruneToolCalls,
-    prune_messages,
+    Assembler, Chunk, EmptyMessages, ModelMessage, PruneOptions, PruneReasoning, PruneScope,
+    PruneToolCalls, UiMessage, chunks_of, prune_messages,
 };
 
-/// Asks the npm package for its answers to `count` random cases of a kind.
-fn oracle(kind: &str) -> Vec<u8> {
-    let setting = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
+fn setting(name: &str, default: &str) -> String {
+    std::env::var(name).unwrap_or(default.to_owned())
+}
+
+/// Runs the program that asks the npm package.
+fn ask(args: &[&str], input: &[u8]) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm");
     assert!(folder.join("node_modules/ai").is_dir(), "run `npm ci` in {}", folder.display());
-    let output = Command::new("node")
+    let mut node = Command::new("node")
         .current_dir(folder)
-        .args(["oracle.mjs", kind, &setting("SHIP_SEED", "1"), &setting("SHIP_CASES", "3000")])
-        .output()
+        .arg("oracle.mjs")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
+    // The program reads all of it before it prints anything.
+    node.stdin.take().unwrap().write_all(input).unwrap();
+    let output = node.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
+}
+
+/// Asks the npm package for its answers to random cases of a kind.
+fn oracle(kind: &str) -> Vec<u8> {
+    ask(&[kind, &setting("SHIP_SEED", "1"), &setting("SHIP_CASES", "3000")], &[])
+}
+
+/// Returns random values, the same for the same seed.
+fn random<T: std::fmt::Debug>(strategy: &impl Strategy<Value = T>) -> Vec<T> {
+    let seed = setting("SHIP_SEED", "1").parse().unwrap();
+    let count: usize = setting("SHIP_CASES", "3000").parse().unwrap();
+    let mut runner = TestRunner::new(proptest::test_runner::Config {
+        rng_algorithm: RngAlgorithm::ChaCha,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Default::default()
+    });
+    (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
+}
+
+/// Compares messages with those that the npm client assembles from chunks.
+fn compare_assembled(cases: Vec<(Vec<Chunk>, UiMessage)>) {
+    let mut input = String::new();
+    for (chunks, _) in &cases {
+        let chunks: Vec<Json> = chunks.iter().map(|chunk| chunk.clone().into_json()).collect();
+        Json::Object(Object::from([("chunks", chunks)])).write_to(&mut input);
+        input.push('\n');
+    }
+    let theirs = lines(&ask(&["assemble"], input.as_bytes()));
+    assert_eq!(theirs.len(), cases.len());
+    for (their, (chunks, message)) in theirs.iter().zip(cases) {
+        assert_eq!(their.get("error").and_then(Json::as_bool), Some(false), "{chunks:?}");
+        assert_eq!(their.get("message"), Some(&message.into_json()), "{chunks:?}");
+    }
 }
 
 fn lines(text: &[u8]) -> Vec<Json> {
@@ -77,6 +125,31 @@ fn validate_gives_what_the_npm_package_gives() {
 fn assemble_gives_what_the_npm_client_gives() {
     let whole = |case: &Json| case.get("error").and_then(Json::as_bool) == Some(false);
     compare("stream", assemble::answer, &["message", "error"], whole);
+}
+
+#[test]
+fn the_npm_client_makes_a_message_again_from_its_chunks() {
+    let messages = random(&random_message::message());
+    compare_assembled(messages.into_iter().map(|message| (chunks_of(&message), message)).collect());
+}
+
+#[test]
+fn the_npm_client_that_joins_late_assembles_what_the_first_did() {
+    let strategy = (random_stream::stream(), proptest::prelude::any::<proptest::sample::Index>());
+    let cases = random(&strategy).into_iter().map(|(chunks, cut)| {
+        // Half a character in a chunk does not survive being written.
+        let chunks = chunks.into_iter().map(|chunk| Chunk::parse(&chunk.to_string()).unwrap());
+        let mut trial = Assembler::new("new", None);
+        let mut rest: Vec<Chunk> =
+            chunks.filter(|chunk| trial.push(chunk.clone()).is_ok()).collect();
+        let mut first = Assembler::new("new", None);
+        for chunk in rest.drain(..cut.index(rest.len() + 1)) {
+            first.push(chunk).unwrap();
+        }
+        let late = [first.chunks(), rest].concat();
+        (late, trial.into_message())
+    });
+    compare_assembled(cases.collect());
 }
 
 /// Reads the options of a case as ours.

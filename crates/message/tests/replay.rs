@@ -1,7 +1,12 @@
 //! A message can be taken apart into chunks, at any time, and is assembled again from them.
 
+use proptest::prelude::*;
 use ship_message::json::Json;
-use ship_message::{Assembler, Chunk, UiMessage, chunks_of};
+use ship_message::{Assembler, Chunk, Role, UiMessage, UiPart, chunks_of};
+
+use crate::random_message::message;
+use crate::random_stream::stream;
+use crate::robust::near_message;
 
 /// Assembles chunks that have been sent as JSON.
 fn assemble(chunks: Vec<Chunk>) -> Assembler {
@@ -10,6 +15,144 @@ fn assemble(chunks: Vec<Chunk>) -> Assembler {
         assembler.push(Chunk::from_json(chunk.into_json()).unwrap()).unwrap();
     }
     assembler
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn the_chunks_of_a_message_make_the_message(message in message()) {
+        prop_assert_eq!(assemble(chunks_of(&message)).into_message(), message);
+    }
+
+    #[test]
+    fn the_first_version_6_knows_every_key_except_those_for_values_that_it_does_not_have(
+        message in message(),
+    ) {
+        for chunk in chunks_of(&without_newer_values(message)) {
+            let chunk = chunk.into_json();
+            let kind = chunk.get("type").and_then(Json::as_str).unwrap();
+            let known = keys_of_6_0_0(kind);
+            let keys = chunk.as_object().unwrap().keys();
+            let unknown: Vec<&str> = keys.filter(|key| !known.contains(key)).collect();
+            prop_assert_eq!(unknown, [] as [&str; 0], "{}", chunk);
+        }
+    }
+
+    #[test]
+    fn chunks_of_anything_fit_together_and_lose_nothing_the_second_time(message in near_message()) {
+        let message = UiMessage::from_json(message).unwrap();
+        let mut once = Assembler::new("m", None);
+        for chunk in chunks_of(&message) {
+            once.push(chunk).unwrap();
+        }
+        let once = once.into_message();
+        let mut twice = Assembler::new("m", None);
+        for chunk in chunks_of(&once) {
+            twice.push(chunk).unwrap();
+        }
+        prop_assert_eq!(twice.into_message(), once);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_late_subscriber_assembles_what_the_first_did_wherever_it_joins(
+        last in prop::option::of(message()),
+        chunks in stream(),
+    ) {
+        let mut trial = Assembler::new("new", last.clone());
+        let chunks = chunks.into_iter().map(|chunk| Chunk::from_json(chunk).unwrap());
+        // A chunk that does not fit is sent to no subscriber.
+        let sent: Vec<Chunk> =
+            chunks.filter(|chunk| trial.push(chunk.clone()).is_ok()).collect();
+        let first = |sent: &[Chunk]| {
+            let mut first = Assembler::new("new", last.clone());
+            sent.iter().for_each(|chunk| first.push(chunk.clone()).unwrap());
+            first
+        };
+        let whole = first(&sent).into_message();
+        for cut in 0..=sent.len() {
+            let mut before = first(&sent[..cut]);
+            let mut late = assemble(before.chunks());
+            prop_assert_eq!(late.message(), before.message(), "joined before {}", cut);
+            for chunk in &sent[cut..] {
+                prop_assert_eq!(late.push(chunk.clone()), Ok(()), "joined before {}", cut);
+            }
+            prop_assert_eq!(late.message(), &whole, "joined before {}", cut);
+        }
+    }
+}
+
+/// The keys of chunks in `ai` 6.0.0, which refuses a chunk with any other.
+fn keys_of_6_0_0(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "start" => &["type", "messageId", "messageMetadata"],
+        "start-step" | "finish-step" => &["type"],
+        "text-start" | "text-end" | "reasoning-start" | "reasoning-end" => {
+            &["type", "id", "providerMetadata"]
+        }
+        "text-delta" | "reasoning-delta" => &["type", "id", "delta", "providerMetadata"],
+        "tool-input-start" => {
+            &["type", "toolCallId", "toolName", "providerExecuted", "dynamic", "title"]
+        }
+        "tool-input-delta" => &["type", "toolCallId", "inputTextDelta"],
+        "tool-input-available" => &[
+            "type",
+            "toolCallId",
+            "toolName",
+            "input",
+            "providerExecuted",
+            "providerMetadata",
+            "dynamic",
+            "title",
+        ],
+        "tool-input-error" => &[
+            "type",
+            "toolCallId",
+            "toolName",
+            "input",
+            "errorText",
+            "providerExecuted",
+            "providerMetadata",
+            "dynamic",
+            "title",
+        ],
+        "tool-approval-request" => &["type", "approvalId", "toolCallId"],
+        "tool-output-available" => {
+            &["type", "toolCallId", "output", "providerExecuted", "dynamic", "preliminary"]
+        }
+        "tool-output-error" => &["type", "toolCallId", "errorText", "providerExecuted", "dynamic"],
+        "tool-output-denied" => &["type", "toolCallId"],
+        "source-url" => &["type", "sourceId", "url", "title", "providerMetadata"],
+        "source-document" => {
+            &["type", "sourceId", "mediaType", "title", "filename", "providerMetadata"]
+        }
+        "file" => &["type", "url", "mediaType", "providerMetadata"],
+        kind if kind.starts_with("data-") => &["type", "id", "data", "transient"],
+        _ => &[],
+    }
+}
+
+/// Removes the values that `ai` 6.0.0 does not have.
+fn without_newer_values(message: UiMessage) -> UiMessage {
+    let mut parts: Vec<Json> =
+        message.parts().iter().map(|part| part.clone().into_json()).collect();
+    for part in parts.iter_mut().filter_map(Json::as_object_mut) {
+        // Without a complete input, the metadata of the call would stand in `tool-input-start`.
+        let is_complete = part.has("input") && !part.has("rawInput");
+        part.retain(|key, _| match key {
+            "toolMetadata" | "inputEncoding" | "resultProviderMetadata" => false,
+            "callProviderMetadata" => is_complete,
+            _ => true,
+        });
+        if let Some(approval) = part.get_mut("approval").and_then(Json::as_object_mut) {
+            approval.retain(|key, _| key == "id");
+        }
+    }
+    UiMessage::new("m1", Role::Assistant, parts.into_iter().map(UiPart::from_json).collect())
 }
 
 /// Returns the parts that come of these parts when they are streamed.

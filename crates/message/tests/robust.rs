@@ -144,7 +144,7 @@ fn near_part() -> impl Strategy<Value = Json> {
     )
 }
 
-fn near_message() -> impl Strategy<Value = Json> {
+pub(crate) fn near_message() -> impl Strategy<Value = Json> {
     let role = prop::sample::select(&["user", "assistant", "system", "tool"][..]);
     (role, prop::collection::vec(prop_oneof![8 => near_part(), 1 => any_json()], 0..6)).prop_map(
         |(role, parts)| {

@@ -1,6 +1,8 @@
 // What the npm package gives for random cases: `node oracle.mjs convert|validate|stream|prune SEED COUNT`.
 // Prints one JSON object a line: the case, and the answer of the package.
+// `node oracle.mjs assemble` reads streams, `{chunks}` a line, and prints what the package assembles from each.
 
+import { readFileSync } from 'node:fs';
 import {
   AbstractChat, DefaultChatTransport, convertToModelMessages, pruneMessages, safeValidateUIMessages,
 } from 'ai';
@@ -87,9 +89,17 @@ async function streamed(seed) {
   return { ...stream, ...(await assembled(stream)) };
 }
 
-const [kind, first, count] = process.argv.slice(2);
-const make = { convert: convertCase, validate: validateCase, stream: streamed, prune: pruneCase }[kind];
-for (let seed = Number(first); seed < Number(first) + Number(count); seed++) {
-  const line = JSON.stringify({ name: `${kind}/${seed}`, ...(await make(seed)) });
+async function print(object) {
+  const line = JSON.stringify(object);
   if (!process.stdout.write(line + '\n')) await new Promise(resume => process.stdout.once('drain', resume));
+}
+
+const [kind, first, count] = process.argv.slice(2);
+if (kind === 'assemble') {
+  const lines = readFileSync(0, 'utf8').split('\n').filter(line => line !== '');
+  for (const line of lines) await print(await assembled(JSON.parse(line)));
+} else {
+  const make = { convert: convertCase, validate: validateCase, stream: streamed, prune: pruneCase }[kind];
+  for (let seed = Number(first); seed < Number(first) + Number(count); seed++)
+    await print({ name: `${kind}/${seed}`, ...(await make(seed)) });
 }
