@@ -197,20 +197,21 @@ impl<'a> ModelCall<'a> {
         let CompiledRequest { request, body, .. } = self.compiled;
         let mut answering =
             work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
-        let (mut record, mut sequence) = (Arc::clone(&self.record), CachedSequence::of(body));
+        let mut sent = (Arc::clone(&self.record), CachedSequence::of(body));
         let counting = self.weight.count(work);
         let answered = loop {
             tokio::select! {
                 // The record of a resent body is written before the answer to it is taken.
                 biased;
-                Some((recipe, body)) = resends.recv() => {
-                    let resent = CachedSequence::of(&body);
-                    record = record_resent(work, (&record, &sequence), recipe, (&body, &resent)).await;
-                    sequence = resent;
-                }
+                Some(resent) = resends.recv() => sent = record_resent(work, sent, resent).await,
                 answered = &mut answering => break answered,
             }
         };
+        // A body may be sent again and answered while nobody looks.
+        while let Ok(resent) = resends.try_recv() {
+            sent = record_resent(work, sent, resent).await;
+        }
+        let (record, _) = sent;
         let answer = match &answered {
             Ok(answered) => {
                 // A host that reports no tokens at all has not counted them.
@@ -321,16 +322,16 @@ async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(
     Ok(())
 }
 
-/// Records a body that is sent instead of another.
+/// Records a body that is sent instead of another. Returns its record and the part of it that a cache sees.
 async fn record_resent(
     work: &ActiveRun,
-    (before, old): (&RequestRecord, &CachedSequence),
-    recipe: Recipe,
-    (body, new): (&str, &CachedSequence),
-) -> Arc<RequestRecord> {
-    write_answer(work, before, &RequestAnswer::Failed("refused".to_owned())).await;
+    (before, old): (Arc<RequestRecord>, CachedSequence),
+    (recipe, body): (Recipe, String),
+) -> (Arc<RequestRecord>, CachedSequence) {
+    write_answer(work, &before, &RequestAnswer::Failed("refused".to_owned())).await;
+    let new = CachedSequence::of(&body);
     let tokens = &before.tokens;
-    let common = new.common_bytes(old);
+    let common = new.common_bytes(&old);
     let difference = recipe_difference(&before.recipe, &recipe).filter(|_| old != new);
     let record = Arc::new(RequestRecord {
         id: new_id(work),
@@ -338,19 +339,19 @@ async fn record_resent(
         recipe,
         bytes: body.len() as u64,
         sha256: digest(body.as_bytes()),
-        stem: stem(new),
+        stem: stem(&new),
         shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
             difference,
         },
-        ..before.clone()
+        ..(*before).clone()
     });
     if let Err(error) = write_record(work, &record).await {
         log_not_recorded(work, &error);
     }
-    work.log(body_log_entry(&record, body.to_owned()));
-    record
+    work.log(body_log_entry(&record, body));
+    (record, new)
 }
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {
