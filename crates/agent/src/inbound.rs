@@ -88,6 +88,16 @@ pub enum CallAnswer {
     },
 }
 
+impl CallAnswer {
+    /// Returns the id of the approval request or of the call that it answers.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Approval { approval_id, .. } => approval_id,
+            Self::Output { call_id, .. } => call_id,
+        }
+    }
+}
+
 impl Inbound {
     /// Adds the request id and the key that the channel left out.
     pub(crate) fn with_ids(mut self, new_id: impl FnOnce() -> u64) -> Self {

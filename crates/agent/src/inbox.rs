@@ -5,6 +5,6 @@ mod next_input;
 mod operation_entry;
 mod unread_ledger;
 
-pub(crate) use next_input::{NextInput, has_input};
+pub(crate) use next_input::{NextInput, has_input, has_question};
 pub(crate) use operation_entry::{COMMAND, outcome_key, outcome_of};
 pub(crate) use unread_ledger::{MissedAnswers, UnreadLedger, answer_key, missed_answers};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ship_context::ShowRules;
 use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
-use ship_project::{ArchiveSettings, RequestFacts, Settings, TokenBudget};
+use ship_project::{ArchiveSettings, OnUndecided, RequestFacts, Settings, TokenBudget};
 
 /// A log of more lines is compacted. No setting has it: it bounds how long it takes to open a chat.
 const LOG_LINES_MAX: u64 = 20_000;
@@ -56,6 +56,8 @@ pub struct Rules {
     pub approval: BTreeSet<String>,
     /// `tools.client`: tools that run with the client.
     pub client: BTreeSet<String>,
+    /// `tools.onUndecided`: the effect of a message while a call waits for a person or the client.
+    pub on_undecided: OnUndecided,
 }
 
 impl Default for Rules {
@@ -103,6 +105,7 @@ impl From<&Settings> for Rules {
             operation_wait: Duration::from_millis(settings.lock.wait_ms),
             approval: settings.tools.approval.iter().cloned().collect(),
             client: settings.tools.client.iter().cloned().collect(),
+            on_undecided: settings.tools.on_undecided,
         }
     }
 }

@@ -34,5 +34,6 @@ mod switch_context;
 mod switch_loop;
 mod tool_calls;
 mod tool_host;
+mod undecided;
 
 pub use send::ReplyStream;

@@ -6,6 +6,7 @@ use std::path::Path;
 use ship_agent::{Agent, CallAnswer, ConversationError, Outcome, Rules, RunEvent, Stop};
 use ship_message::UiMessage;
 use ship_message::json::Json;
+use ship_project::OnUndecided;
 use ship_store::conversation::{LoadConversationError, WriteError};
 
 use crate::harness::ConversationAgent;
@@ -279,10 +280,23 @@ async fn what_failed_to_be_written_was_not_said_and_does_not_come_back() {
     assert_eq!(test.messages().await.len(), 4);
 }
 
+fn asks_for_look(on_undecided: OnUndecided) -> ConversationAgent {
+    let approval = BTreeSet::from(["look".to_owned()]);
+    ConversationAgent::ruled(Rules { approval, on_undecided, ..Rules::default() })
+}
+
+#[tokio::test]
+async fn a_call_that_was_left_undecided_is_not_made() {
+    let test = asks_for_look(OnUndecided::GoOn);
+    let path = test.begin("a.jsonl").await;
+    assert_eq!(test.say("/tool look {}").await.outcome, Outcome::Parked);
+    assert_eq!(test.say("well?").await.text(), format!("{WHO} You said: well?"));
+    assert!(read(&path).contains("the person went on without deciding"));
+}
+
 #[tokio::test]
 async fn a_call_that_needs_a_word_waits_for_it_and_nothing_is_said_meanwhile() {
-    let rules = Rules { approval: BTreeSet::from(["look".to_owned()]), ..Rules::default() };
-    let test = ConversationAgent::ruled(rules);
+    let test = asks_for_look(OnUndecided::Wait);
     let path = test.begin("a.jsonl").await;
     let reply = test.say("/tool look {}").await;
     assert_eq!(reply.outcome, Outcome::Parked);

@@ -64,6 +64,11 @@ pub enum JournalLine {
         /// The reason why it ended.
         reason: FinishReason,
     },
+    /// A call waits for a person or the client, who had sent the ledger's entries up to `seen` by then.
+    Waits {
+        /// The last entry of the ledger before the run waited.
+        seen: LedgerSeq,
+    },
     /// The run has ended; its message is in the log.
     End,
 }
@@ -81,6 +86,8 @@ pub struct Journal {
     pub finish_reason: Option<FinishReason>,
     /// The time that the run had worked when the last line was written, in milliseconds.
     pub worked_ms: u64,
+    /// The last ledger entry before the run began to wait for a person or the client; `None` in older journals.
+    pub waits_since: Option<LedgerSeq>,
     /// Whether the journal says that the run has ended.
     pub has_ended: bool,
 }
@@ -146,6 +153,9 @@ impl JournalLine {
                 ("at", Json::from(at as u64)),
                 ("finishReason", reason.name().into()),
             ]),
+            Self::Waits { seen } => {
+                Object::from([("kind", Json::from("waits")), ("seen", Json::from(seen.get()))])
+            }
             Self::End => Object::from([("kind", "end")]),
         }
     }
@@ -159,6 +169,7 @@ impl JournalLine {
                 at: at()?,
                 reason: FinishReason::named(object.str("finishReason")?)?,
             }),
+            "waits" => Some(Self::Waits { seen: LedgerSeq::new(object.get("seen")?.as_u64()?) }),
             "end" => Some(Self::End),
             _ => None,
         }
@@ -176,6 +187,7 @@ impl Journal {
             message,
             begun_calls: BTreeSet::new(),
             finish_reason: None,
+            waits_since: None,
             has_ended: false,
         }
     }
@@ -184,8 +196,11 @@ impl Journal {
     pub fn read(lines: &[Object]) -> Option<Self> {
         let (first, rest) = lines.split_first()?;
         let mut journal = Self::begin(RunStart::from_object(first)?);
-        // Older programs recorded when a run waited, but not how long it worked.
-        let is_pause = |line: &&Object| matches!(line.str("kind"), Some("waits" | "goesOn"));
+        // Older programs recorded when a run waited, but not how long it worked. They pass over both kinds of line.
+        let is_pause = |line: &&Object| match line.str("kind") {
+            Some("waits") => !line.has("seen"),
+            kind => kind == Some("goesOn"),
+        };
         for object in rest.iter().filter(|line| !is_pause(line)) {
             let Some(line) = JournalLine::from_object(object) else { break };
             if !journal.apply(line) {
@@ -199,7 +214,7 @@ impl Journal {
     }
 
     /// Applies a line. Returns false if it does not follow from the lines before it.
-    fn apply(&mut self, line: JournalLine) -> bool {
+    pub fn apply(&mut self, line: JournalLine) -> bool {
         let parts = self.message.parts_mut();
         match line {
             JournalLine::Part { at, part } => {
@@ -219,6 +234,7 @@ impl Journal {
             JournalLine::Ended { at, reason } => {
                 self.finish_reason = (at == parts.len()).then_some(reason);
             }
+            JournalLine::Waits { seen } => self.waits_since = Some(seen),
             JournalLine::End => self.has_ended = true,
         }
         true
@@ -274,6 +290,14 @@ mod tests {
         let end = JournalLine::End.into_object();
         let lines = [start().to_object(), waits("waits"), waits("goesOn"), end];
         assert!(Journal::read(&lines).unwrap().has_ended);
+    }
+
+    #[test]
+    fn a_run_that_waits_knows_what_the_person_had_sent_before() {
+        let waits = |seen| JournalLine::Waits { seen: LedgerSeq::new(seen) };
+        assert_eq!(read(vec![text(1)]).waits_since, None);
+        assert_eq!(read(vec![waits(4), text(1)]).waits_since, Some(LedgerSeq::new(4)));
+        assert_eq!(read(vec![waits(4), text(1), waits(6)]).waits_since, Some(LedgerSeq::new(6)));
     }
 
     #[test]

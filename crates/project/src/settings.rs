@@ -14,7 +14,8 @@ mod value;
 
 pub use address::Address;
 pub use choices::{
-    GroupAccess, OnUncertain, ProviderName, QueueMode, RequestFacts, TelegramMode, TokenBudget,
+    GroupAccess, OnUncertain, OnUndecided, ProviderName, QueueMode, RequestFacts, TelegramMode,
+    TokenBudget,
 };
 use key::settings;
 pub(crate) use key::{SettingGroup, SettingKey, is_group, is_project_only, key, keys};
@@ -210,6 +211,8 @@ settings! {
         "tools.client" pub client: Vec<String> = Vec::new();
         /// Tools that a person must approve each time, by name.
         "tools.approval" pub approval: Vec<String> = Vec::new();
+        /// What a message does while such a call waits: the call is not made, or the message waits too.
+        "tools.onUndecided" pub on_undecided: OnUndecided = OnUndecided::GoOn;
     }
 
     /// Skills besides those in `.claude/skills` and `.ship/skills`.

@@ -162,6 +162,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("lock.waitMs", "10000"),
     ("tools.client", "[]"),
     ("tools.approval", "[]"),
+    ("tools.onUndecided", "\"goOn\""),
     ("skills.paths", "[]"),
     ("skills.allowExternalPaths", "false"),
     ("adapters.telegram.enabled", "false"),

@@ -4,6 +4,7 @@
 //! run. Only these are read, so ten thousand waiting messages cost each run only its own share. An operation is due
 //! when all entries before it were taken in.
 
+use ship_context::is_question;
 use ship_store::{Chat, LedgerLine, LedgerSeq, ReadError};
 
 use super::input_room::InputRoom;
@@ -87,6 +88,20 @@ pub(crate) async fn has_input(
             return Ok(false);
         }
         inbox = page.last().map(|line| line.seq);
+    }
+}
+
+/// Whether a person has asked something after an entry of the ledger.
+pub(crate) async fn has_question(
+    chat: &dyn Chat,
+    mut after: Option<LedgerSeq>,
+) -> Result<bool, ReadError> {
+    loop {
+        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
+        if page.iter().any(is_question) || page.len() < LEDGER_PAGE {
+            return Ok(page.iter().any(is_question));
+        }
+        after = page.last().map(|line| line.seq);
     }
 }
 

@@ -6,9 +6,11 @@ use ship_context::Journal;
 use ship_message::json::Json;
 use ship_store::{
     About, AcceptError, Accepted, Chat, ChatKey, LedgerBody, LedgerSeq, ReadError, RefusedInput,
+    Synced,
 };
 
 use super::lane_loop::LaneLoop;
+use super::tool_calls::journal_line_for;
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
 use crate::inbound::{AcceptedMessage, CallAnswer, Inbound};
@@ -106,9 +108,13 @@ impl Agent {
             outcome = done.outcome.or(outcome);
             drop((held, locked));
             // A message that arrived between the last look and the release of the lane would have no run.
-            if outcome == Some(Outcome::Parked)
-                || !self.engine.has_pending_input(&*chat, done.inbox, outcome.as_ref()).await?
-            {
+            let goes_on = match &outcome {
+                Some(Outcome::Parked) => self.engine.goes_on_undecided(&*chat, done.inbox).await?,
+                answered => {
+                    self.engine.has_pending_input(&*chat, done.inbox, answered.as_ref()).await?
+                }
+            };
+            if !goes_on {
                 return Ok(outcome);
             }
         }
@@ -124,21 +130,46 @@ impl Agent {
         answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Option<Outcome>, RunError> {
+        self.answer_all(chat, vec![answer], stop).await
+    }
+
+    /// Gives a parked run several answers at once, and continues it. Either all are taken or none.
+    ///
+    /// # Errors
+    /// Fails if no run waits for one of the answers, and like [`Agent::run`].
+    pub async fn answer_all(
+        &self,
+        chat: &ChatKey,
+        answers: Vec<CallAnswer>,
+        stop: &Stop,
+    ) -> Result<Option<Outcome>, RunError> {
+        if !answers.is_empty() {
+            self.journal_answers(chat, answers).await?;
+        }
+        // The run takes the lane itself.
+        self.run(chat, stop).await
+    }
+
+    async fn journal_answers(
+        &self,
+        chat: &ChatKey,
+        answers: Vec<CallAnswer>,
+    ) -> Result<(), RunError> {
         let not_waiting = |id: &str| RunError::NotWaiting { chat: chat.clone(), id: id.to_owned() };
-        let id = match &answer {
-            CallAnswer::Approval { approval_id, .. } => approval_id.clone(),
-            CallAnswer::Output { call_id, .. } => call_id.clone(),
-        };
+        let id = answers.first().map(CallAnswer::id).unwrap_or_default().to_owned();
         let open = self.engine.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
         let lane = open.lane("answer").await?;
-        let journal =
+        let mut journal =
             Journal::read(&open.runs().journal().await?).ok_or_else(|| not_waiting(&id))?;
-        let line = super::tool_calls::journal_line_for(&journal, answer)
-            .ok_or_else(|| not_waiting(&id))?;
-        lane.journal(vec![line.into_object()], ship_store::Synced::Now).await?;
-        // The run takes the lane itself.
-        drop(lane);
-        self.run(chat, stop).await
+        let mut lines = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let id = answer.id().to_owned();
+            let line = journal_line_for(&journal, answer).ok_or_else(|| not_waiting(&id))?;
+            // A second answer to the same call finds it decided.
+            journal.apply(line.clone());
+            lines.push(line.into_object());
+        }
+        Ok(lane.journal(lines, Synced::Now).await?)
     }
 }
 

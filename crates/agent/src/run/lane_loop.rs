@@ -14,6 +14,7 @@ use ship_store::{
 use super::finish::{self, answer_entries, finish};
 use super::run_progress::RunProgress;
 use super::switch_context::{ends_run, make_switch, operate_during_run};
+use super::undecided::end_undecided;
 use crate::chat::{Activation, LEDGER_PAGE, lines_up_to, message_lines};
 use crate::context_operation::ContextOperation;
 use crate::contexts::{operate_idle, reference_to_earlier_talk};
@@ -92,7 +93,20 @@ impl LaneLoop {
                     }
                     None
                 }
-                Recovery::Parked(_) => Some(Outcome::Parked),
+                Recovery::Parked(journal) => {
+                    let waits_since = journal.waits_since.max(inbox);
+                    let (engine, chat) = (&self.locked.engine, &*self.locked.chat);
+                    match view {
+                        Some(view) if engine.goes_on_undecided(chat, waits_since).await? => {
+                            let work = self.active_run(about, &view, &journal).await;
+                            Some(end_undecided(&work, journal).await?)
+                        }
+                        _ => {
+                            inbox = waits_since;
+                            Some(Outcome::Parked)
+                        }
+                    }
+                }
                 Recovery::Deliver(message) => {
                     if let (Some(start), Some(view)) = (last, view) {
                         self.close_run(about, &view, start, &message).await?;

@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use ship_context::{Journal, JournalLine};
 use ship_message::json::Object;
 use ship_message::{Assembler, Chunk, FinishReason, Role, ToolPart, UiPart};
-use ship_store::Synced;
+use ship_store::{LedgerSeq, Synced};
 
 use super::answer_end::must_be_journaled;
 use super::deadline::WorkingTime;
@@ -32,6 +32,8 @@ pub(crate) struct RunProgress {
     pub(crate) finish_reason: Option<FinishReason>,
     /// The reason why the answer is incomplete, for its metadata.
     pub(crate) mark: Option<FinishReason>,
+    /// The last ledger entry before the calls of this step began to wait for a person or the client.
+    waits_since: Option<LedgerSeq>,
     /// The switch that a call of this step has promised, with the id of the call.
     pub(super) promised: Option<(String, OperationPlan)>,
 }
@@ -53,6 +55,7 @@ impl RunProgress {
             cuts: 0,
             fit: RequestFit::new(work),
             start: journal.start,
+            waits_since: journal.waits_since,
             finish_reason: journal.finish_reason,
             mark: None,
             promised: None,
@@ -133,6 +136,24 @@ impl RunProgress {
             work.locked.lane.journal(lines, Synced::Later).await?;
         }
         Ok(())
+    }
+
+    /// Forgets that calls have waited, because the model is asked again.
+    pub(super) fn end_waiting(&mut self) {
+        self.waits_since = None;
+    }
+
+    /// Journals how far the ledger goes before the person or the client learns that a call waits for them. A message
+    /// after that was sent instead of the decision; one before it was not.
+    pub(super) async fn begin_waiting(&mut self, work: &ActiveRun) -> Result<(), RunError> {
+        if self.waits_since.is_some() {
+            return Ok(());
+        }
+        let last = work.locked.chat.ledger().before(None, 1).await?.pop();
+        let Some(seen) = last.map(|line| line.seq) else { return Ok(()) };
+        self.waits_since = Some(seen);
+        let line = self.timed_line(JournalLine::Waits { seen });
+        Ok(work.locked.lane.journal(vec![line], Synced::Later).await?)
     }
 
     /// Journals the present state of part `at`.

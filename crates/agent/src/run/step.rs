@@ -71,7 +71,10 @@ async fn run_steps(
         match next {
             NextAction::Done => break Outcome::Done,
             NextAction::Switch(call) => make_switch(work, &mut progress, &call).await?,
-            NextAction::Parked => return Ok(park(work, &progress)),
+            NextAction::Parked => {
+                progress.begin_waiting(work).await?;
+                return Ok(park(work, &progress));
+            }
             NextAction::Calls => {
                 if tool_calls::run(work, &mut progress, stop).await?
                     == tool_calls::CallsOutcome::Stopped
@@ -127,6 +130,7 @@ async fn ask_model(
     progress: &mut RunProgress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
+    progress.end_waiting();
     let mut so_far = progress.assembler.message().clone();
     // After an answer that broke off, the next step has begun already; the request must not contain its start.
     match so_far.parts().last() {

@@ -77,6 +77,7 @@ pub(crate) async fn run(
         match action_for(work, &tool) {
             CallAction::Nothing => {}
             CallAction::AskApproval => {
+                progress.begin_waiting(work).await?;
                 let chunk = Chunk::ToolApprovalRequest {
                     call_id: tool.call_id().to_owned(),
                     // The id is derived from the call, so that a repeated question after a crash is the same one.

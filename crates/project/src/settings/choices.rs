@@ -113,6 +113,16 @@ choice! {
 }
 
 choice! {
+    /// The effect of a message that arrives while a tool call waits for a person or the client.
+    OnUndecided {
+        /// The call is not made, and the message is answered.
+        GoOn "goOn",
+        /// The message waits until the call is decided.
+        Wait "wait",
+    }
+}
+
+choice! {
     /// The treatment of a message with an unknown delivery.
     OnUncertain {
         /// The message is sent again: perhaps twice, never lost.
