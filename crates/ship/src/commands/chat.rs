@@ -16,6 +16,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use ship_agent::{Agent, CallAnswer, Outcome, RunError};
+use ship_project::OnUndecided;
 
 use super::answer_cost::AnswerCost;
 use super::context::{self, ContextRequest};
@@ -459,6 +460,7 @@ impl ChatScreen<'_> {
         &mut self,
         mut outcome: Option<Outcome>,
     ) -> Result<ChatAction, Failure> {
+        let on_undecided = self.session.project.settings().tools.on_undecided;
         while outcome == Some(Outcome::Parked) {
             let Some(question) = Question::find(self.session).await? else {
                 return Ok(ChatAction::Listen);
@@ -466,7 +468,10 @@ impl ChatScreen<'_> {
             match question.ask(&mut self.input).await? {
                 QuestionReply::Answer(answer) => outcome = self.answer_call(answer).await?,
                 QuestionReply::Later => {
-                    self.print_note("It waits; you are asked again next time.")?;
+                    self.print_note(match on_undecided {
+                        OnUndecided::GoOn => "It waits; your next message goes on without it.",
+                        OnUndecided::Wait => "It waits; you are asked again next time.",
+                    })?;
                     return Ok(ChatAction::Listen);
                 }
                 QuestionReply::Again => {}
@@ -485,6 +490,9 @@ impl ChatScreen<'_> {
                 QuestionReply::Usage(usage) => self.print_note(usage)?,
                 QuestionReply::NoCommand(line, meant) => {
                     self.report_unknown_command(&line, meant)?
+                }
+                QuestionReply::Message(text) if on_undecided == OnUndecided::GoOn => {
+                    return Box::pin(self.send_message(&text)).await;
                 }
                 QuestionReply::Message(text) => self.keep_message(&text).await?,
             }

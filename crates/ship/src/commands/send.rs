@@ -98,8 +98,7 @@ pub(super) async fn answer(
     };
     match reply {
         Some(reply) if reply.outcome == Outcome::Parked => {
-            let sentence =
-                "your message is kept, but the agent waits for an answer about a tool first";
+            let sentence = "your message is kept; before it is answered, a tool waits for you";
             Err(Failure::new("waiting", sentence).with_hint("`ship chat` asks for it"))
         }
         Some(reply) if !reply.messages.is_empty() => {

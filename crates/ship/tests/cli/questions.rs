@@ -3,6 +3,8 @@
 use crate::harness::{TestShip, array, echo, talk, text};
 
 const APPROVAL: &str = "{ \"tools\": { \"approval\": [\"chat_send\"] } }";
+const APPROVAL_FIRST: &str =
+    "{ \"tools\": { \"approval\": [\"chat_send\"], \"onUndecided\": \"wait\" } }";
 const CLIENT: &str = "{ \"tools\": { \"client\": [\"skills_list\"] } }";
 const SEND: &str = "/tool chat_send {\"text\":\"the parcel\"}";
 
@@ -45,8 +47,23 @@ fn a_no_is_kept_and_the_tool_does_not_run() {
 }
 
 #[test]
-fn what_is_no_answer_is_a_message_and_is_answered_afterwards() {
+fn what_is_no_answer_is_a_message_and_goes_on_without_the_tool() {
     let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "by the way\n").text();
+    assert!(out.ends_with(&format!("{}\n", echo("by the way"))), "{out}");
+    assert!(!out.contains("\nthe parcel\n"), "{out}");
+    let roles: Vec<String> = ship.said().into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    assert_eq!(ship.run(&["send", "hello"]).text(), format!("{}\n", echo("hello")));
+    let out = ship.piped(&["chat"], "").text();
+    assert!(!out.contains("wants to run"), "no question is left: {out}");
+}
+
+#[test]
+fn what_is_no_answer_is_kept_until_the_decision_where_the_settings_say_so() {
+    let ship = parked(APPROVAL_FIRST, SEND, "wants to run");
     let out = ship.piped(&["chat"], "by the way\ny\n").text();
     assert!(out.contains("Kept; it is answered once this is settled."), "{out}");
     assert!(out.ends_with(&format!("{}\n", echo("by the way"))), "{out}");
@@ -56,14 +73,14 @@ fn what_is_no_answer_is_a_message_and_is_answered_afterwards() {
 fn the_end_of_input_leaves_the_question_open() {
     let ship = parked(APPROVAL, SEND, "wants to run");
     let out = ship.piped(&["chat"], "").text();
-    assert!(out.ends_with("It waits; you are asked again next time.\n"), "{out}");
+    assert!(out.ends_with("It waits; your next message goes on without it.\n"), "{out}");
     let _ = ship.piped(&["chat"], "yes\n").text();
     assert_eq!(last_call(&ship), "output-available");
 }
 
 #[test]
 fn a_send_to_a_chat_that_waits_is_kept_and_says_why_there_is_no_answer() {
-    let ship = parked(APPROVAL, SEND, "wants to run");
+    let ship = parked(APPROVAL_FIRST, SEND, "wants to run");
     let error = ship.run(&["send", "--json", "hello"]).error();
     assert_eq!(text(&error, "code"), "waiting");
     let history = ship.run(&["history"]).text();
@@ -88,7 +105,7 @@ fn slash_commands_work_at_a_question_and_are_not_sent() {
         let ship = parked(settings, message, "run");
         let out = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n").text();
         assert!(out.contains("  /inspect "), "{out}");
-        assert!(out.contains("/later leaves it open."), "{out}");
+        assert!(out.contains("/later leaves it open"), "{out}");
         assert!(out.contains("There is no command /frob; /help lists them. To say"), "{out}");
         assert!(!out.contains("Kept;"), "{out}");
         assert_eq!(ship.said().len(), 1, "the question is still open, and nothing was added");
@@ -110,7 +127,7 @@ fn a_tool_of_the_client_may_have_failed_and_a_no_may_have_a_reason() {
 
     let ship = parked(APPROVAL, SEND, "wants to run");
     let out = ship.piped(&["chat"], "/later\n").text();
-    assert!(out.contains("It waits; you are asked again next time."), "{out}");
+    assert!(out.contains("It waits; your next message goes on without it."), "{out}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use ship_agent::CallAnswer;
 use ship_message::json::Json;
+use ship_project::OnUndecided;
 
 use super::input::{LineInput, LineSource};
 use super::slash::{self, LineMeaning, Slash};
@@ -22,8 +23,8 @@ pub(super) struct Question {
 
 #[derive(Clone, Copy)]
 enum QuestionKind {
-    /// The question is whether the tool may run.
-    Approval,
+    /// The question is whether the tool may run. A message instead of an answer goes on without it, or waits.
+    Approval(OnUndecided),
     /// The question is what the tool returned, which the person runs.
     Output,
 }
@@ -52,10 +53,12 @@ impl Question {
         let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
         let journal = ship_context::Journal::read(&chat.runs().journal().await?);
         let waits = journal.map(|journal| waiting_calls(&journal.message)).unwrap_or_default();
-        let client = &session.project.settings().tools.client;
+        let tools = &session.project.settings().tools;
         Ok(waits.into_iter().next().map(|(tool, call_id, input)| {
-            let kind =
-                if client.contains(&tool) { QuestionKind::Output } else { QuestionKind::Approval };
+            let kind = match tools.client.contains(&tool) {
+                true => QuestionKind::Output,
+                false => QuestionKind::Approval(tools.on_undecided),
+            };
             Self { tool, call_id, input, kind }
         }))
     }
@@ -66,7 +69,7 @@ impl Question {
         let tool = style.bold(&output::escape_unseen(&self.tool));
         let shown = output::escape_unseen(&self.input.to_string());
         let (sentence, prompt) = match self.kind {
-            QuestionKind::Approval => {
+            QuestionKind::Approval(_) => {
                 (format!("{tool} wants to run with {shown}"), "Allow it? [y/N] ")
             }
             QuestionKind::Output => {
@@ -89,7 +92,7 @@ impl Question {
 
     /// Returns the command that a person means by a word. What a tool gave may be any word.
     fn command_of_word(&self, line: &str, input: &LineSource) -> Option<Slash> {
-        let is_meant = matches!(self.kind, QuestionKind::Approval) && input.is_interactive();
+        let is_meant = matches!(self.kind, QuestionKind::Approval(_)) && input.is_interactive();
         slash::command_of_word(line).filter(|_| is_meant)
     }
 }
@@ -97,7 +100,12 @@ impl Question {
 impl QuestionKind {
     fn help(self) -> &'static str {
         match self {
-            Self::Approval => "y allows it; /no WHY tells why not; /later leaves it open.",
+            Self::Approval(OnUndecided::GoOn) => {
+                "y allows it; /no WHY tells why not; /later leaves it open; a message goes on without it."
+            }
+            Self::Approval(OnUndecided::Wait) => {
+                "y allows it; /no WHY tells why not; /later leaves it open; a message waits until then."
+            }
             Self::Output => "Text or JSON; /fail WHY if it did not work; /later leaves it open.",
         }
     }
@@ -109,7 +117,7 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
     let why = Some(rest.trim()).filter(|why| !why.is_empty());
     match (kind, word) {
         (_, "/later") => return QuestionReply::Later,
-        (QuestionKind::Approval, "/no") => return approval_reply(&call_id, false, why),
+        (QuestionKind::Approval(_), "/no") => return approval_reply(&call_id, false, why),
         (QuestionKind::Output, "/fail") => {
             let why = why.unwrap_or("it did not work").to_owned();
             return QuestionReply::Answer(CallAnswer::Output { call_id, output: Err(why) });
@@ -122,17 +130,18 @@ fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> Questio
         (LineMeaning::NoCommand(meant), _) => QuestionReply::NoCommand(line, meant),
         (LineMeaning::Nothing, QuestionKind::Output) => QuestionReply::Again,
         // The capital letter in `[y/N]` promises this.
-        (LineMeaning::Nothing, QuestionKind::Approval) => approval_reply(&call_id, false, None),
+        (LineMeaning::Nothing, QuestionKind::Approval(_)) => approval_reply(&call_id, false, None),
         (LineMeaning::Message, QuestionKind::Output) => {
             let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
             QuestionReply::Answer(CallAnswer::Output { call_id, output: Ok(output) })
         }
-        (LineMeaning::Message, QuestionKind::Approval) => match line.trim().to_lowercase().as_str()
-        {
-            "y" | "yes" => approval_reply(&call_id, true, None),
-            "n" | "no" => approval_reply(&call_id, false, None),
-            _ => QuestionReply::Message(line),
-        },
+        (LineMeaning::Message, QuestionKind::Approval(_)) => {
+            match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => approval_reply(&call_id, true, None),
+                "n" | "no" => approval_reply(&call_id, false, None),
+                _ => QuestionReply::Message(line),
+            }
+        }
     }
 }
 
@@ -156,6 +165,8 @@ fn approval_reply(call_id: &str, approved: bool, why: Option<&str>) -> QuestionR
 mod tests {
     use super::*;
 
+    const APPROVAL: QuestionKind = QuestionKind::Approval(OnUndecided::GoOn);
+
     fn to(kind: QuestionKind, line: &str) -> QuestionReply {
         interpret_reply(kind, "c1".to_owned(), line.to_owned())
     }
@@ -169,19 +180,12 @@ mod tests {
             ("no", false, None),
             ("/no too dear", false, Some("too dear")),
         ] {
-            assert_eq!(
-                to(QuestionKind::Approval, line),
-                approval_reply("c1", approved, why),
-                "{line:?}"
-            );
+            assert_eq!(to(APPROVAL, line), approval_reply("c1", approved, why), "{line:?}");
         }
-        assert_eq!(to(QuestionKind::Approval, "/later"), QuestionReply::Later);
-        assert_eq!(to(QuestionKind::Approval, "/exit"), QuestionReply::Command(Slash::Exit));
-        assert_eq!(
-            to(QuestionKind::Approval, "/yes"),
-            QuestionReply::NoCommand("/yes".to_owned(), None)
-        );
-        assert_eq!(to(QuestionKind::Approval, "why?"), QuestionReply::Message("why?".to_owned()));
+        assert_eq!(to(APPROVAL, "/later"), QuestionReply::Later);
+        assert_eq!(to(APPROVAL, "/exit"), QuestionReply::Command(Slash::Exit));
+        assert_eq!(to(APPROVAL, "/yes"), QuestionReply::NoCommand("/yes".to_owned(), None));
+        assert_eq!(to(APPROVAL, "why?"), QuestionReply::Message("why?".to_owned()));
     }
 
     #[test]
