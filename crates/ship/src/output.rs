@@ -129,6 +129,11 @@ pub(crate) fn escape_unprintable(text: &str) -> String {
     escape_chars(text, |c| c.is_control() || turns_direction(c))
 }
 
+/// Shows a text of several lines on one line.
+pub(crate) fn on_one_line(text: &str) -> String {
+    escape_unprintable(text).replace('\n', " ⏎ ").replace('\t', " ")
+}
+
 /// Escapes every character that the eye cannot see, for text that a person must approve.
 pub(crate) fn escape_unseen(text: &str) -> String {
     escape_chars(text, |c| c.is_control() || turns_direction(c) || is_unseen(c))

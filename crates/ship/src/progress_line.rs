@@ -28,6 +28,8 @@ const CLEAR_LINE: &str = "\r\x1b[2K";
 pub(crate) struct ProgressLine {
     began: Instant,
     text: String,
+    /// What the person is typing meanwhile.
+    draft: String,
     /// The time at which the line may be drawn, unless other text stands there.
     quiet_at: Instant,
     frames: Option<tokio::time::Interval>,
@@ -46,7 +48,15 @@ impl ProgressLine {
             frames
         });
         let quiet_at = began + QUIET;
-        Self { began, text: text.into(), quiet_at, frames, frame: 0, is_shown: false }
+        Self {
+            began,
+            text: text.into(),
+            draft: String::new(),
+            quiet_at,
+            frames,
+            frame: 0,
+            is_shown: false,
+        }
     }
 
     /// Keeps the line from being drawn.
@@ -75,6 +85,13 @@ impl ProgressLine {
         self.text = text.into();
     }
 
+    /// Shows what the person is typing meanwhile.
+    pub(crate) fn set_draft(&mut self, draft: &str) {
+        if self.draft != draft {
+            draft.clone_into(&mut self.draft);
+        }
+    }
+
     /// Waits for the next frame and draws it if `is_free`: no other text stands in the line of the cursor.
     pub(crate) async fn next_frame(&mut self, is_free: bool) {
         let Some(frames) = &mut self.frames else { return std::future::pending().await };
@@ -84,7 +101,7 @@ impl ProgressLine {
         }
         self.frame += 1;
         let columns = table::columns_of_stderr();
-        let line = render(&self.text, self.began.elapsed(), self.frame, columns);
+        let line = render(&self.text, self.began.elapsed(), &self.draft, self.frame, columns);
         // If standard error is gone, there is no reader to inform.
         let _ = write!(std::io::stderr(), "{CLEAR_LINE}{}", Style::of_stderr().dim(&line));
         self.is_shown = true;
@@ -108,16 +125,22 @@ impl Drop for ProgressLine {
 }
 
 /// Returns a frame that is narrower than the terminal: in its last column, many terminals begin a new line.
-fn render(text: &str, elapsed: Duration, frame: usize, columns: usize) -> String {
+fn render(text: &str, elapsed: Duration, draft: &str, frame: usize, columns: usize) -> String {
     let spinner = SPINNER[frame % SPINNER.len()];
     let time = match elapsed.as_secs() {
         0 => String::new(),
         seconds => format!(" · {}", format_seconds(seconds)),
     };
     let room = columns.saturating_sub(1);
+    // The draft has its place at the cursor, and its end is seen.
+    let draft = match draft {
+        "" => String::new(),
+        draft => format!(" > {}", table::fit_end(&output::on_one_line(draft), room / 2)),
+    };
     let text = output::escape_unprintable(text).replace(['\n', '\t'], " ");
-    let text = table::fit(&text, room.saturating_sub(2 + table::width(&time)));
-    table::fit(&format!("{spinner} {text}{time}"), room)
+    let text =
+        table::fit(&text, room.saturating_sub(2 + table::width(&time) + table::width(&draft)));
+    table::fit(&format!("{spinner} {text}{time}{draft}"), room)
 }
 
 /// Formats a duration: `3 s`, `2 min 5 s`.
@@ -136,7 +159,7 @@ mod tests {
     #[test]
     fn a_frame_says_what_goes_on_and_for_how_long_and_is_narrower_than_the_terminal() {
         let text = "waiting for gpt-4o";
-        let at = |seconds, columns| render(text, Duration::from_secs(seconds), 2, columns);
+        let at = |seconds, columns| render(text, Duration::from_secs(seconds), "", 2, columns);
         assert_eq!(at(0, 80), "⠹ waiting for gpt-4o");
         assert_eq!(at(3, 80), "⠹ waiting for gpt-4o · 3 s");
         assert_eq!(at(125, 80), "⠹ waiting for gpt-4o · 2 min 5 s");
@@ -144,9 +167,13 @@ mod tests {
         for columns in 2..40 {
             assert!(table::width(&at(3600, columns)) < columns, "{columns}: {}", at(3600, columns));
         }
-        let wide = render("走る 走る 走る", Duration::from_secs(10), 2, 16);
+        let typed = |draft, columns| render(text, Duration::from_secs(3), draft, 2, columns);
+        assert_eq!(typed("and\nthen", 80), "⠹ waiting for gpt-4o · 3 s > and ⏎ then");
+        assert_eq!(typed("and then what", 30), "⠹ wait… · 3 s > and then what");
+        assert_eq!(typed("and then what else", 30), "⠹ wai… · 3 s > …hen what else");
+        let wide = render("走る 走る 走る", Duration::from_secs(10), "", 2, 16);
         assert_eq!((wide.as_str(), table::width(&wide)), ("⠹ 走る … · 10 s", 15));
-        let odd = render("a\nb\u{1b}[2J", Duration::ZERO, 2, 80);
+        let odd = render("a\nb\u{1b}[2J", Duration::ZERO, "", 2, 80);
         assert_eq!(odd, "⠹ a b\\u{1b}[2J");
     }
 }

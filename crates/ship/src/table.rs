@@ -44,6 +44,19 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
+/// Returns the end of a text that fits `columns`, with an ellipsis if it was cut.
+pub(crate) fn fit_end(text: &str, columns: usize) -> String {
+    let mut end = text;
+    while width(end) > columns.saturating_sub(usize::from(end.len() < text.len())) {
+        let mut rest = end.chars();
+        if rest.next().is_none() {
+            break;
+        }
+        end = rest.as_str();
+    }
+    if end.len() == text.len() { text.to_owned() } else { format!("…{end}") }
+}
+
 /// Breaks a text between words at the width of the terminal; further lines begin with `indent` spaces.
 pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
     wrap(text, indent, columns())
@@ -124,5 +137,8 @@ mod tests {
         assert_eq!(fit("你好世界", 7), "你好世…");
         assert_eq!(fit("你好世界", 6), "你好…");
         assert_eq!(fit("hello", 4), "hel…");
+        assert_eq!(fit_end("你好世界", 8), "你好世界");
+        assert_eq!(fit_end("你好世界", 6), "…世界");
+        assert_eq!(fit_end("hello", 4), "…llo");
     }
 }

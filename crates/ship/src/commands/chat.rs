@@ -3,12 +3,13 @@
 mod completions;
 mod editor;
 mod input;
+mod keyboard;
 mod operations;
 mod question;
-mod quiet_terminal;
 mod recap;
 mod screen;
 mod slash;
+mod typed_ahead;
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -35,7 +36,6 @@ use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
 use question::{Question, QuestionReply};
-use quiet_terminal::QuietTerminal;
 use screen::{RunCost, Screen};
 use slash::{LineMeaning, Slash};
 
@@ -142,10 +142,20 @@ impl ChatScreen<'_> {
             return Err(failure);
         }
         self.has_failed.set(true);
-        self.was_interrupted.set(self.was_interrupted.get() || failure.is_interrupt());
+        if failure.is_interrupt() {
+            self.note_interrupt();
+        }
         let failure = self.session.complete_failure(failure);
         output::print_failure(&failure, self.session.json);
         Ok(())
+    }
+
+    /// Notes a Ctrl-C. What the person has typed ahead is not sent, but comes back to the prompt.
+    fn note_interrupt(&self) {
+        self.was_interrupted.set(true);
+        if let Some(keyboard) = self.input.keyboard() {
+            keyboard.typed().take_back();
+        }
     }
 
     /// Reads one line and acts on it.
@@ -299,7 +309,8 @@ impl ChatScreen<'_> {
     }
 
     fn screen(&self) -> Screen<'_> {
-        Screen::new(self.session, self.agent.listen(&self.session.chat))
+        let listener = self.agent.listen(&self.session.chat);
+        Screen::new(self.session, self.input.keyboard(), listener)
     }
 
     /// Shows a run until it ends, and then what it cost. None if the person does not wait for its end.
@@ -310,7 +321,9 @@ impl ChatScreen<'_> {
         interrupt: &Interrupt,
     ) -> Result<Option<T>, Failure> {
         let followed = interrupt.stop_on_interrupt(screen.follow(running, interrupt)).await;
-        self.was_interrupted.set(self.was_interrupted.get() || interrupt.was_pressed());
+        if interrupt.was_pressed() {
+            self.note_interrupt();
+        }
         let result = followed.transpose()?;
         self.has_failed.set(self.has_failed.get() || screen.is_unfinished());
         self.has_spoken.set(screen.has_spoken());
@@ -329,7 +342,6 @@ impl ChatScreen<'_> {
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
-        let _quiet = QuietTerminal::new();
         if self.input.is_interactive() {
             self.print_open_questions().await?;
         }
@@ -340,8 +352,7 @@ impl ChatScreen<'_> {
     /// Shows the messages that are answered next. Their answer alone would puzzle a person that comes back.
     async fn print_open_questions(&self) -> Result<(), Failure> {
         for question in open_questions(&*self.session.store()?, &self.session.chat).await? {
-            let line = question.replace('\n', " ⏎ ");
-            let line = format!("> {}", output::escape_unprintable(line.trim()));
+            let line = format!("> {}", output::on_one_line(question.trim()));
             self.print_note(&table::fit(&line, table::columns()))?;
         }
         Ok(())
@@ -392,7 +403,10 @@ impl ChatScreen<'_> {
             self.print_note("/edit needs a terminal.")?;
             return Ok(ChatAction::Listen);
         }
-        match editor::edit_text(text) {
+        self.input.keyboard().inspect(|keyboard| keyboard.release());
+        let edited = editor::edit_text(text);
+        self.input.keyboard().inspect(|keyboard| keyboard.silence());
+        match edited {
             Err(failure) => self.print_failure(failure)?,
             Ok(text) if text.is_empty() => self.print_note("(nothing was sent)")?,
             Ok(text) => {
@@ -405,7 +419,6 @@ impl ChatScreen<'_> {
     }
 
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
-        let _quiet = QuietTerminal::new();
         let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match self.accept(text, &interrupt).await {

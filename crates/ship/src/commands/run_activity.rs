@@ -69,6 +69,11 @@ impl RunActivity {
         }
     }
 
+    /// Shows what the person is typing meanwhile.
+    pub(crate) fn set_draft(&mut self, draft: &str) {
+        self.line.set_draft(draft);
+    }
+
     /// Erases the line before something else is printed. Returns whether it was there.
     pub(crate) fn erase(&mut self) -> bool {
         self.line.erase()

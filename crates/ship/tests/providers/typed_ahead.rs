@@ -1,37 +1,138 @@
 //! Keys that are pressed while an answer comes.
 
-use ship_testkit::llm::{Format, Gate, Speech};
+use ship_testkit::llm::{Format, Gate, Kind, Piece, Speech};
+use ship_testkit::terminal::Terminal;
 
-use crate::world::World;
+use crate::world::{World, wait};
 
 fn said(text: &str) -> Speech {
     Speech::text(text).without_usage()
 }
 
-#[test]
-fn keys_during_an_answer_are_not_shown_in_it_and_come_to_the_next_prompts() {
-    let world = World::with(Format::OpenAi, r#""window": 100000"#);
-    let gate = Gate::shut();
-    world.server.then(gate.hold(said("First.")));
-    world.server.then(said("Second."));
-    world.server.then(said("Third."));
+fn world() -> World {
+    World::with(Format::OpenAi, r#""window": 100000"#)
+}
+
+/// Opens a chat that waits for the answer to its first message.
+fn waiting_chat(world: &World) -> Terminal {
     let mut terminal = world.ship.terminal(60, &["chat"]);
     terminal.until("> ");
     terminal.types("Tell me.\r");
     terminal.until("waiting for model-of-tests");
-    terminal.types("typed ahead\rand haf\u{7f}l");
-    gate.open();
-    terminal.until("Second.");
-    // The prompt edits what it gets at once.
-    terminal.until("and haf\u{1b}[D\u{1b}[Kl");
+    terminal
+}
+
+/// The lines on the screen behind the first prompt.
+fn after_prompt(terminal: &Terminal) -> Vec<String> {
     let lines = terminal.screen();
     let at = lines.iter().position(|line| line.starts_with('>')).expect("a prompt");
-    let expected = ["> Tell me.", "First.", "> typed ahead", "Second.", "> and hal"];
-    assert_eq!(lines[at..], expected);
+    lines[at..].to_vec()
+}
+
+/// What the person said.
+fn questions(world: &World) -> Vec<String> {
+    let said = world.ship.said().into_iter();
+    said.filter(|(role, _)| role == "user").map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_message_and_a_draft_are_shown_beside_the_answer_and_come_to_the_next_prompts() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold(said("First.")));
+    world.server.then(said("Second."));
+    world.server.then(said("Third."));
+    let mut terminal = waiting_chat(&world);
+    terminal.types("typed ahead\r");
+    terminal.until("(queued: typed ahead)");
+    terminal.types("and haf\u{7f}l");
+    terminal.until(" > and hal");
+    gate.open();
+    terminal.until("Second.");
+    terminal.until("> and hal");
+    let expected =
+        ["> Tell me.", "(queued: typed ahead)", "First.", "> typed ahead", "Second.", "> and hal"];
+    assert_eq!(after_prompt(&terminal), expected);
     terminal.types("f\r");
     terminal.until("Third.");
     terminal.until("> ");
     terminal.leave();
-    let questions: Vec<_> = world.ship.said().into_iter().step_by(2).map(|it| it.1).collect();
-    assert_eq!(questions, ["Tell me.", "typed ahead", "and half"]);
+    assert_eq!(questions(&world), ["Tell me.", "typed ahead", "and half"]);
+}
+
+#[test]
+fn ctrl_c_brings_everything_that_was_typed_back_to_the_prompt() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold(said("Too late.")));
+    world.server.then(said("Aye."));
+    let mut terminal = waiting_chat(&world);
+    for line in ["one", "two"] {
+        terminal.types(&format!("{line}\r"));
+        terminal.until(&format!("(queued: {line})"));
+    }
+    terminal.types("hal");
+    terminal.until(" > hal");
+    world.wait_for(1);
+    terminal.interrupt();
+    terminal.until("(stopped)");
+    // The server counts the tokens of its first request before it looks what to answer.
+    wait(world.server.wait_until_over(1));
+    terminal.until("> one\r\ntwo\r\nhal");
+    terminal.types("f\r");
+    terminal.until("Aye.");
+    terminal.until("> ");
+    let screen = after_prompt(&terminal);
+    assert_eq!(screen[3..], ["(stopped)", "> one", "two", "half", "Aye.", ">"], "{screen:#?}");
+    terminal.leave();
+    assert_eq!(questions(&world), ["Tell me.", "one\ntwo\nhalf"]);
+}
+
+#[test]
+fn a_paste_during_an_answer_is_one_message_with_and_without_marks() {
+    for paste in
+        ["\u{1b}[200~one\rtwo\r\rthree\u{1b}[201~", "one\rtwo\r\rthree", "one\rtwo\r\rthree\r"]
+    {
+        let (world, gate) = (world(), Gate::shut());
+        world.server.then(gate.hold(said("First.")));
+        world.server.then(said("Second."));
+        let mut terminal = waiting_chat(&world);
+        terminal.types(paste);
+        terminal.until("one ⏎ two ⏎  ⏎ three");
+        gate.open();
+        terminal.until("First.");
+        terminal.until("> one\r\ntwo\r\n\r\nthree");
+        if !paste.ends_with('\r') {
+            terminal.types("\r");
+        }
+        terminal.until("Second.");
+        terminal.until("> ");
+        terminal.leave();
+        assert_eq!(questions(&world), ["Tell me.", "one\ntwo\n\nthree"], "{paste:?}");
+    }
+}
+
+#[test]
+fn what_is_queued_is_told_between_the_lines_of_an_answer_and_not_in_them() {
+    let (world, gate) = (world(), Gate::shut());
+    let pieces = [Piece::Text("It begins".to_owned()), Piece::call("skills_list", "{}")];
+    world.server.then(gate.hold_before(Kind::Call, Speech::new(pieces).without_usage()));
+    let second = Gate::shut();
+    world.server.then(second.hold(said("The end.")));
+    world.server.then(said("Aye."));
+    let mut terminal = world.ship.terminal(60, &["chat"]);
+    terminal.until("> ");
+    terminal.types("Tell me.\r");
+    terminal.until("It");
+    terminal.types("and then?\r");
+    gate.open();
+    terminal.until("(queued: and then?)");
+    second.open();
+    terminal.until("Aye.");
+    terminal.until("> ");
+    let mut screen = after_prompt(&terminal);
+    // The call is shown before or behind it.
+    screen[2..4].sort();
+    let expected = ["> Tell me.", "It begins", "(queued: and then?)", "[skills_list]", "The end."];
+    assert_eq!(screen[..5], expected, "{screen:#?}");
+    assert_eq!(screen[5..], ["> and then?", "Aye.", ">"], "{screen:#?}");
+    terminal.leave();
 }

@@ -12,6 +12,8 @@ use rustyline::{
 };
 
 use super::completions::Completions;
+use super::keyboard::Keyboard;
+use super::typed_ahead::{TypedLine, continues};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -26,11 +28,8 @@ pub(super) enum LineInput {
     End,
 }
 
-/// Says whether the Up key brings a line back.
-enum Remember {
-    Yes,
-    No,
-}
+/// The prompt of a message.
+const PROMPT: &str = "> ";
 
 /// The prompt of a line that belongs to the message before it.
 const CONTINUATION: &str = "… ";
@@ -41,6 +40,7 @@ pub(super) enum LineSource {
         editor: Option<Box<Editor<Completions, FileHistory>>>,
         history: PathBuf,
         printer: PromptPrinter,
+        keyboard: Keyboard,
     },
     /// Lines of at most `limit` bytes; `read` bytes were read so far. After Ctrl-C there are no more.
     Pipe { limit: u64, read: u64, is_interrupted: bool },
@@ -55,6 +55,7 @@ impl LineSource {
                 is_interrupted: false,
             });
         }
+        let keyboard = Keyboard::take();
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor: Editor<Completions, FileHistory> =
             Editor::with_config(config).map_err(|error| Failure::from_other("terminal", &error))?;
@@ -68,7 +69,7 @@ impl LineSource {
         let history = session.project.root().join(".ship/terminal_history");
         // A missing history counts as an empty one.
         let _ = editor.load_history(&history);
-        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer })
+        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer, keyboard })
     }
 
     pub(super) fn is_interactive(&self) -> bool {
@@ -88,30 +89,47 @@ impl LineSource {
         }
     }
 
-    /// Has the Up key bring a text back.
-    pub(super) fn remember(&mut self, text: &str) {
-        if let Self::Terminal { editor: Some(editor), .. } = self {
-            // A history that does not take it is no reason to stop.
-            let _ = editor.add_history_entry(text);
+    /// Returns the keyboard between two prompts.
+    pub(super) fn keyboard(&self) -> Option<&Keyboard> {
+        match self {
+            Self::Terminal { keyboard, .. } => Some(keyboard),
+            Self::Pipe { .. } => None,
         }
     }
 
-    /// Waits for a line, and remembers it for the Up key.
+    /// Has the Up key bring a text back.
+    pub(super) fn remember(&mut self, text: &str) {
+        if let Self::Terminal { editor: Some(editor), history, .. } = self {
+            // A history that does not take it, or cannot be saved, is no reason to stop.
+            let _ = editor.add_history_entry(text);
+            let _ = editor.save_history(history);
+        }
+    }
+
+    /// Waits for a line, and remembers it for the Up key. A line that was typed ahead comes first.
     pub(super) async fn line(&mut self) -> Result<LineInput, Failure> {
-        self.next("> ", Remember::Yes).await
+        let typed = self.keyboard().map(|keyboard| keyboard.typed().take_line());
+        let line = match typed.unwrap_or(TypedLine::Draft(String::new())) {
+            TypedLine::Message(text) => {
+                output::print_line(&format!("{PROMPT}{}", output::escape_unprintable(&text)))?;
+                LineInput::Line(text)
+            }
+            TypedLine::End => LineInput::End,
+            TypedLine::Draft(draft) => self.next(PROMPT, draft).await?,
+        };
+        if let LineInput::Line(text) = &line {
+            self.remember(text);
+        }
+        Ok(line)
     }
 
     /// Waits for the answer to a question.
     pub(super) async fn answer(&mut self, question: &'static str) -> Result<LineInput, Failure> {
-        self.next(question, Remember::No).await
+        self.next(question, String::new()).await
     }
 
     /// Waits for the next line. Editing blocks, so it has a thread of its own.
-    async fn next(
-        &mut self,
-        prompt: &'static str,
-        remember: Remember,
-    ) -> Result<LineInput, Failure> {
+    async fn next(&mut self, prompt: &'static str, draft: String) -> Result<LineInput, Failure> {
         match self {
             Self::Pipe { is_interrupted: true, .. } => Ok(LineInput::End),
             Self::Pipe { limit, read, is_interrupted } => {
@@ -135,31 +153,24 @@ impl LineSource {
                     )
                 })
             }
-            Self::Terminal { editor, history, .. } => {
+            Self::Terminal { editor, history, keyboard, .. } => {
                 let Some(mut taken) = editor.take() else { return Ok(LineInput::End) };
-                let path = history.clone();
+                // The history is saved once its folder exists, which the first message creates.
+                let _ = taken.save_history(history);
                 let read = tokio::task::spawn_blocking(move || {
-                    // The history is saved once its folder exists, which the first message creates. A history that
-                    // cannot be saved is no reason to end the chat.
-                    let _ = taken.save_history(&path);
-                    let typed = match read_message(&mut taken, prompt) {
-                        Ok(line) => {
-                            if matches!(remember, Remember::Yes) {
-                                let _ = taken.add_history_entry(line.as_str());
-                                let _ = taken.save_history(&path);
-                            }
-                            Ok(LineInput::Line(line))
-                        }
-                        Err(ReadlineError::Interrupted) => Ok(LineInput::Interrupted),
-                        Err(ReadlineError::Eof) => Ok(LineInput::End),
-                        Err(error) => Err(Failure::from_other("terminal", &error)),
-                    };
-                    (taken, typed)
+                    let read = read_message(&mut taken, prompt, &draft);
+                    (taken, read)
                 });
-                let (returned, typed) =
+                let (returned, read) =
                     read.await.map_err(|error| Failure::from_other("terminal", &error))?;
                 *editor = Some(returned);
-                typed
+                keyboard.silence();
+                match read {
+                    Ok(text) => Ok(LineInput::Line(text)),
+                    Err(ReadlineError::Interrupted) => Ok(LineInput::Interrupted),
+                    Err(ReadlineError::Eof) => Ok(LineInput::End),
+                    Err(error) => Err(Failure::from_other("terminal", &error)),
+                }
             }
         }
     }
@@ -169,9 +180,10 @@ impl LineSource {
 fn read_message(
     editor: &mut Editor<Completions, FileHistory>,
     prompt: &str,
+    draft: &str,
 ) -> Result<String, ReadlineError> {
-    let mut text = editor.readline(prompt)?;
-    while goes_on(&text) {
+    let mut text = editor.readline_with_initial(prompt, (draft, ""))?;
+    while continues(&text) {
         text.pop();
         match editor.readline(CONTINUATION) {
             Ok(line) => text.push_str(&format!("\n{line}")),
@@ -181,12 +193,6 @@ fn read_message(
         }
     }
     Ok(text)
-}
-
-/// Whether a text ends with a backslash that means the line end. Two of them mean themselves.
-fn goes_on(text: &str) -> bool {
-    let rest = text.trim_end_matches('\\');
-    (text.len() - rest.len()) % 2 == 1
 }
 
 /// Shows notes above the line that the person types.

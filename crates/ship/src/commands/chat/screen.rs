@@ -7,6 +7,7 @@ use std::time::Duration;
 use ship_agent::{Listener, Outcome, RunEvent};
 use ship_message::{Chunk, FinishReason};
 
+use super::keyboard::Keyboard;
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
 use crate::commands::message_exchange::{Notice, print_waiting, read_notice};
@@ -16,11 +17,13 @@ use crate::markdown::Markdown;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 use crate::text_for_user;
 
 /// Shows the events of one run.
 pub(super) struct Screen<'a> {
     session: &'a Session,
+    keyboard: Option<&'a Keyboard>,
     listener: Listener,
     style: Style,
     markdown: Markdown,
@@ -44,13 +47,18 @@ pub(super) struct RunCost {
 }
 
 impl<'a> Screen<'a> {
-    pub(super) fn new(session: &'a Session, listener: Listener) -> Self {
+    pub(super) fn new(
+        session: &'a Session,
+        keyboard: Option<&'a Keyboard>,
+        listener: Listener,
+    ) -> Self {
         let activity = RunActivity::begin(session);
         // A line between the answers on the way to another program would only be in its way.
         let activity = if std::io::stdout().is_terminal() { activity } else { activity.hidden() };
         let (style, markdown) = (Style::of_stdout(), Markdown::of_stdout());
         Self {
             session,
+            keyboard,
             listener,
             style,
             markdown,
@@ -80,16 +88,20 @@ impl<'a> Screen<'a> {
                     }
                 }
                 result = &mut running => break result,
+                () = until_next_look(self.keyboard) => {}
                 () = self.activity.next_frame(!self.mid_line) => {}
             }
+            if shown.is_ok() {
+                shown = self.show_typed();
+            }
         };
-        // The terminal has shown `^C` at the cursor, perhaps behind the line that is erased.
+        // The terminal may have shown `^C` at the cursor, perhaps behind the line that is erased.
         let was_erased = self.activity.erase();
         shown?;
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }
-        self.mid_line |= interrupt.was_pressed() && !was_erased && std::io::stdout().is_terminal();
+        self.mid_line |= interrupt.was_pressed() && !was_erased && self.shows_keys();
         self.end_text()?;
         Ok(result)
     }
@@ -106,6 +118,11 @@ impl<'a> Screen<'a> {
         self.is_cut || matches!(self.ended, Some((_, Outcome::Failed(_))))
     }
 
+    /// Whether the terminal shows keys at the cursor.
+    fn shows_keys(&self) -> bool {
+        std::io::stdout().is_terminal() && !self.keyboard.is_some_and(Keyboard::is_taken)
+    }
+
     /// Whether the run has said something.
     pub(super) fn has_spoken(&self) -> bool {
         self.has_spoken
@@ -113,8 +130,24 @@ impl<'a> Screen<'a> {
 
     /// Ends the output of a run that the person does not wait for.
     pub(super) fn end_early(mut self) -> Result<(), Failure> {
-        self.mid_line |= !self.activity.erase() && std::io::stdout().is_terminal();
+        self.mid_line |= !self.activity.erase() && self.shows_keys();
         self.end_text()
+    }
+
+    /// Shows what the person has typed ahead: the draft beside the activity, and messages that wait between two lines.
+    fn show_typed(&mut self) -> Result<(), Failure> {
+        let Some(mut typed) = self.keyboard.map(Keyboard::typed) else { return Ok(()) };
+        self.activity.set_draft(typed.draft());
+        if self.mid_line {
+            return Ok(());
+        }
+        let queued = typed.unshown();
+        drop(typed);
+        queued.iter().try_for_each(|text| {
+            let line = format!("(queued: {})", output::on_one_line(text));
+            let line = table::fit(&line, table::columns());
+            self.print_part(&format!("{}\n", self.style.dim(&line)))
+        })
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
@@ -209,5 +242,12 @@ impl<'a> Screen<'a> {
         self.activity.erase();
         self.mid_line = !text.ends_with('\n');
         output::print_part(text)
+    }
+}
+
+async fn until_next_look(keyboard: Option<&Keyboard>) {
+    match keyboard {
+        Some(keyboard) => keyboard.until_next_look().await,
+        None => std::future::pending().await,
     }
 }

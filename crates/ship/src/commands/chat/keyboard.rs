@@ -1,0 +1,114 @@
+//! Collects what a person types while an answer is shown.
+
+use std::cell::{RefCell, RefMut};
+use std::io::{IsTerminal, Write, stdin, stdout};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use super::typed_ahead::TypedAhead;
+use crate::commands::polling::until_next_look;
+use crate::style;
+
+/// Has the terminal mark the beginning and the end of a paste.
+const MARK_PASTES: &str = "\x1b[?2004h";
+const DO_NOT_MARK_PASTES: &str = "\x1b[?2004l";
+
+/// The keyboard between two prompts. The terminal does not show what is typed, and it is kept for the next prompt.
+/// Dropped, the terminal is as before.
+///
+/// The prompt has modes of its own while a line is edited. Between two prompts the system would show typed letters
+/// in the middle of an answer, and Ctrl-C would discard them.
+pub(super) struct Keyboard {
+    before: Option<Termios>,
+    typed: RefCell<TypedAhead>,
+}
+
+impl Keyboard {
+    /// Takes the keyboard over, where the terminal has a line editor.
+    pub(super) fn take() -> Self {
+        let typed = RefCell::default();
+        let is_capable = stdin().is_terminal() && stdout().is_terminal();
+        if !is_capable || style::is_dumb_terminal() {
+            return Self { before: None, typed };
+        }
+        let keyboard = Self { before: tcgetattr(stdin()).ok(), typed };
+        keyboard.silence();
+        keyboard
+    }
+
+    /// Whether keys are collected. If not, the system keeps them.
+    pub(super) fn is_taken(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// Keeps keys from being shown. The line editor leaves the terminal as it found it, except for the marks of pastes.
+    pub(super) fn silence(&self) {
+        let Some(mut modes) = self.before.clone() else { return };
+        modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+        modes.local_modes.insert(LocalModes::NOFLSH);
+        modes.input_modes.remove(InputModes::ICRNL);
+        // In a terminal that cannot be changed, keys are shown in answers, and that is all.
+        let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
+        print_mode(MARK_PASTES);
+    }
+
+    /// Gives the keyboard back, for another program or for good.
+    pub(super) fn release(&self) {
+        if let Some(before) = &self.before {
+            print_mode(DO_NOT_MARK_PASTES);
+            let _ = tcsetattr(stdin(), OptionalActions::Drain, before);
+        }
+    }
+
+    /// Returns what was typed so far.
+    pub(super) fn typed(&self) -> RefMut<'_, TypedAhead> {
+        self.read_waiting();
+        self.typed.borrow_mut()
+    }
+
+    /// Waits until it is time to look for keys again.
+    pub(super) async fn until_next_look(&self) {
+        match self.is_taken() {
+            true => until_next_look().await,
+            false => std::future::pending().await,
+        }
+    }
+
+    /// Collects the keys that were pressed until now. They are one burst.
+    fn read_waiting(&self) {
+        if !self.is_taken() {
+            return;
+        }
+        let mut burst = Vec::new();
+        let mut piece = [0; 4096];
+        while is_readable() {
+            // A terminal that is gone has no keys.
+            match rustix::io::read(stdin(), &mut piece) {
+                Ok(count @ 1..) => burst.extend_from_slice(&piece[..count]),
+                _ => break,
+            }
+        }
+        if !burst.is_empty() {
+            self.typed.borrow_mut().push(&burst);
+        }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+fn is_readable() -> bool {
+    let stdin = stdin();
+    let keys = &mut [PollFd::new(&stdin, PollFlags::IN)];
+    poll(keys, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// Switches a mode of the terminal. If the terminal is gone, there is nothing to switch.
+fn print_mode(mode: &str) {
+    let mut out = stdout();
+    let _ = out.write_all(mode.as_bytes()).and_then(|()| out.flush());
+}
