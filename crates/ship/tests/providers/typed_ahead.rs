@@ -1,6 +1,6 @@
 //! Keys that are pressed while an answer comes.
 
-use ship_testkit::llm::{Format, Gate, Kind, Piece, Speech};
+use ship_testkit::llm::{Answer, Format, Gate, Kind, Piece, Speech};
 use ship_testkit::terminal::Terminal;
 
 use crate::world::{World, wait};
@@ -135,4 +135,33 @@ fn what_is_queued_is_told_between_the_lines_of_an_answer_and_not_in_them() {
     assert_eq!(screen[..5], expected, "{screen:#?}");
     assert_eq!(screen[5..], ["> and then?", "Aye.", ">"], "{screen:#?}");
     terminal.leave();
+}
+
+#[test]
+fn a_line_that_was_typed_before_a_question_does_not_answer_it() {
+    let others = r#", "tools": { "approval": ["chat_send"] }"#;
+    let (world, gate) = (World::of(Format::OpenAi, r#""window": 100000"#, others), Gate::shut());
+    let call = [Piece::call("chat_send", r#"{"text":"the parcel"}"#)];
+    world.server.then(gate.hold(Speech::new(call).without_usage()));
+    world.server.then(Answer::text("As you like."));
+    world.server.then(Answer::text("Yes what?"));
+    let mut terminal = waiting_chat(&world);
+    terminal.types("y\r");
+    terminal.until("(queued: y)");
+    terminal.types("dra");
+    terminal.until(" > dra");
+    gate.open();
+    terminal.until("Allow it? [y/N] ");
+    terminal.types("n\r");
+    terminal.until("Not allowed; the agent is told.");
+    terminal.until("As you like.");
+    terminal.until("> y");
+    terminal.until("Yes what?");
+    terminal.until("> dra");
+    terminal.types("ft\u{3}");
+    terminal.until("Ctrl-D leaves.");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(world.sent_by_tool(), [""; 0], "the tool did not run");
+    assert_eq!(questions(&world), ["Tell me.", "y"]);
 }
