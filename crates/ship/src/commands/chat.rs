@@ -5,6 +5,7 @@ mod editor;
 mod input;
 mod keyboard;
 mod operations;
+mod prompt;
 mod question;
 mod recap;
 mod screen;

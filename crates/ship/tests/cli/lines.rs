@@ -61,9 +61,12 @@ fn a_backslash_and_alt_enter_begin_a_new_line_and_up_brings_all_lines_back() {
     let ship = TestShip::new();
     let mut terminal = chat(&ship);
     terminal.types("one\\\r");
-    terminal.until("… ");
+    terminal.until("> one\r\n");
     terminal.types("two\u{1b}\rthree\r");
     until_answered(&mut terminal);
+    let screen = terminal.screen();
+    let at = screen.iter().position(|line| line == "> one").expect("the message");
+    assert_eq!(screen[at + 1..at + 3], ["two", "three"], "new lines look alike: {screen:#?}");
     terminal.types("C:\\\\\r");
     until_answered(&mut terminal);
     terminal.leave();
@@ -79,12 +82,12 @@ fn a_line_that_goes_on_can_be_ended_or_given_up() {
     let ship = TestShip::new();
     let mut terminal = chat(&ship);
     terminal.types("given up\\\r");
-    terminal.until("… ");
+    terminal.until("> given up\r\n");
     terminal.types("\u{3}");
     terminal.until("> ");
     terminal.types("kept\\\r");
-    terminal.until("… ");
-    terminal.types("\u{4}");
+    terminal.until("> kept\r\n");
+    terminal.types("\u{7f}\r");
     until_answered(&mut terminal);
     terminal.leave();
     assert_eq!(questions(&ship), ["kept"]);
@@ -101,18 +104,24 @@ fn a_paste_is_one_message_with_its_lines() {
 }
 
 #[test]
-fn the_lines_of_a_paste_without_marks_are_sent_in_order_and_none_is_lost() {
+fn the_lines_of_a_paste_without_marks_are_one_message_too() {
     let ship = TestShip::new();
     let mut terminal = chat(&ship);
-    terminal.types("one\rtwo\rthree\rhalf");
-    for _ in 0..3 {
-        terminal.until("You said:");
-    }
-    terminal.until("half");
+    terminal.types("one\rtwo\r\rthree\r");
+    until_answered(&mut terminal);
+    terminal.types("four\rhalf");
+    terminal.until("> four\r\nhalf");
     terminal.types(" a line\r");
     until_answered(&mut terminal);
+    let long = (0..500).map(|nth| format!("line {nth}")).collect::<Vec<_>>();
+    terminal.types(&format!("{}\r", long.join("\r")));
+    terminal.until("You said:");
+    terminal.until("line 499");
+    terminal.until("> ");
     terminal.leave();
-    assert_eq!(questions(&ship), ["one", "two", "three", "half a line"]);
+    let said = questions(&ship);
+    assert_eq!(said[..2], ["one\ntwo\n\nthree", "four\nhalf a line"]);
+    assert_eq!(said[2..].join("\n"), long.join("\n"), "nothing is lost or mixed");
 }
 
 #[test]

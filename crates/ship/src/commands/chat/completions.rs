@@ -1,6 +1,7 @@
 //! Completes commands, their arguments, contexts, checkpoints and files with Tab.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rustyline::completion::{Completer, Pair};
@@ -28,6 +29,8 @@ struct CompletionWords {
 #[derive(Clone, Default)]
 pub(super) struct Completions {
     words: Arc<Mutex<CompletionWords>>,
+    /// Whether the backslash before the cursor is completed to a new line.
+    continues_line: Arc<AtomicBool>,
 }
 
 impl Completions {
@@ -41,6 +44,12 @@ impl Completions {
             checkpoints: contexts.checkpoints.clone(),
         };
         *self.words.lock() = known;
+    }
+
+    /// Makes the next completion turn the backslash before the cursor into a new line. The editor has no other command
+    /// that replaces text and leaves the cursor behind it.
+    pub(super) fn continue_line(&self) {
+        self.continues_line.store(true, Ordering::Relaxed);
     }
 
     /// Returns the place where the completed word begins, and its candidates.
@@ -139,6 +148,12 @@ impl Completer for Completions {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        if self.continues_line.swap(false, Ordering::Relaxed)
+            && line.get(..at).is_some_and(|typed| typed.ends_with('\\'))
+        {
+            let new_line = Pair { display: String::new(), replacement: "\n".to_owned() };
+            return Ok((at - 1, vec![new_line]));
+        }
         Ok(self.candidates(line.get(..at).unwrap_or_default()))
     }
 }
@@ -155,7 +170,8 @@ mod tests {
             ],
             checkpoints: vec!["early".to_owned(), "before it all".to_owned()],
         };
-        let completions = Completions { words: Arc::new(Mutex::new(known)) };
+        let completions =
+            Completions { words: Arc::new(Mutex::new(known)), ..Completions::default() };
         let (at, pairs) = completions.candidates(typed);
         (at, pairs.into_iter().map(|pair| pair.replacement).collect())
     }

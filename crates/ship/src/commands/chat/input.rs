@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rustyline::ExternalPrinter;
 use rustyline::error::ReadlineError;
-use rustyline::history::FileHistory;
-use rustyline::{
-    Cmd, CompletionType, Config, Editor, ExternalPrinter, KeyCode, KeyEvent, Modifiers,
-};
 
 use super::completions::Completions;
 use super::keyboard::Keyboard;
-use super::typed_ahead::{TypedLine, continues};
+use super::prompt::LineEditor;
+use super::typed_ahead::TypedLine;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -31,13 +29,10 @@ pub(super) enum LineInput {
 /// The prompt of a message.
 const PROMPT: &str = "> ";
 
-/// The prompt of a line that belongs to the message before it.
-const CONTINUATION: &str = "… ";
-
 /// The source of lines.
 pub(super) enum LineSource {
     Terminal {
-        editor: Option<Box<Editor<Completions, FileHistory>>>,
+        editor: Option<Box<LineEditor>>,
         history: PathBuf,
         printer: PromptPrinter,
         keyboard: Keyboard,
@@ -56,19 +51,15 @@ impl LineSource {
             });
         }
         let keyboard = Keyboard::take();
-        let config = Config::builder().completion_type(CompletionType::List).build();
-        let mut editor: Editor<Completions, FileHistory> =
-            Editor::with_config(config).map_err(|error| Failure::from_other("terminal", &error))?;
-        editor.set_helper(Some(completions));
-        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        let mut editor = LineEditor::open(completions, keyboard.is_taken())
+            .map_err(|error| Failure::from_other("terminal", &error))?;
         // A terminal that can only be read has no place beside its prompt.
-        let printer = match editor.create_external_printer() {
+        let printer = match editor.create_printer() {
             Ok(printer) => PromptPrinter(Some(Arc::new(Mutex::new(printer)))),
             Err(_) => PromptPrinter(None),
         };
         let history = session.project.root().join(".ship/terminal_history");
-        // A missing history counts as an empty one.
-        let _ = editor.load_history(&history);
+        editor.load_history(&history);
         Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer, keyboard })
     }
 
@@ -100,9 +91,7 @@ impl LineSource {
     /// Has the Up key bring a text back.
     pub(super) fn remember(&mut self, text: &str) {
         if let Self::Terminal { editor: Some(editor), history, .. } = self {
-            // A history that does not take it, or cannot be saved, is no reason to stop.
-            let _ = editor.add_history_entry(text);
-            let _ = editor.save_history(history);
+            editor.remember(text, history);
         }
     }
 
@@ -123,9 +112,16 @@ impl LineSource {
         Ok(line)
     }
 
-    /// Waits for the answer to a question.
+    /// Waits for the answer to a question. What was typed before the question was shown is no answer to it, and waits.
     pub(super) async fn answer(&mut self, question: &'static str) -> Result<LineInput, Failure> {
-        self.next(question, String::new()).await
+        let before = self.keyboard().map(|keyboard| std::mem::take(&mut *keyboard.typed()));
+        let answer = self.next(question, String::new()).await;
+        if let (Some(before), Some(keyboard)) = (before, self.keyboard()) {
+            let mut typed = keyboard.typed();
+            let behind = std::mem::replace(&mut *typed, before);
+            typed.append(behind);
+        }
+        answer
     }
 
     /// Waits for the next line. Editing blocks, so it has a thread of its own.
@@ -156,17 +152,20 @@ impl LineSource {
             Self::Terminal { editor, history, keyboard, .. } => {
                 let Some(mut taken) = editor.take() else { return Ok(LineInput::End) };
                 // The history is saved once its folder exists, which the first message creates.
-                let _ = taken.save_history(history);
+                taken.save_history(history);
                 let read = tokio::task::spawn_blocking(move || {
-                    let read = read_message(&mut taken, prompt, &draft);
-                    (taken, read)
+                    let prompted = taken.read(prompt, draft);
+                    (taken, prompted)
                 });
-                let (returned, read) =
+                let (returned, prompted) =
                     read.await.map_err(|error| Failure::from_other("terminal", &error))?;
                 *editor = Some(returned);
                 keyboard.silence();
-                match read {
-                    Ok(text) => Ok(LineInput::Line(text)),
+                match prompted {
+                    Ok((text, typed_behind)) => {
+                        keyboard.put_back(typed_behind);
+                        Ok(LineInput::Line(text))
+                    }
                     Err(ReadlineError::Interrupted) => Ok(LineInput::Interrupted),
                     Err(ReadlineError::Eof) => Ok(LineInput::End),
                     Err(error) => Err(Failure::from_other("terminal", &error)),
@@ -174,25 +173,6 @@ impl LineSource {
             }
         }
     }
-}
-
-/// Reads a message. A line that ends with a backslash goes on in the next one.
-fn read_message(
-    editor: &mut Editor<Completions, FileHistory>,
-    prompt: &str,
-    draft: &str,
-) -> Result<String, ReadlineError> {
-    let mut text = editor.readline_with_initial(prompt, (draft, ""))?;
-    while continues(&text) {
-        text.pop();
-        match editor.readline(CONTINUATION) {
-            Ok(line) => text.push_str(&format!("\n{line}")),
-            // Ctrl-D ends the message.
-            Err(ReadlineError::Eof) => return Ok(text),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(text)
 }
 
 /// Shows notes above the line that the person types.

@@ -67,6 +67,11 @@ impl Keyboard {
         self.typed.borrow_mut()
     }
 
+    /// Begins with what the line editor has read and not used.
+    pub(super) fn put_back(&self, typed: TypedAhead) {
+        *self.typed.borrow_mut() = typed;
+    }
+
     /// Waits until it is time to look for keys again.
     pub(super) async fn until_next_look(&self) {
         match self.is_taken() {

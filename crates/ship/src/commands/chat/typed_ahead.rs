@@ -48,7 +48,7 @@ enum Key {
 }
 
 impl TypedAhead {
-    fn with_draft(draft: String) -> Self {
+    pub(super) fn with_draft(draft: String) -> Self {
         Self { draft, ..Self::default() }
     }
 
@@ -109,6 +109,15 @@ impl TypedAhead {
     /// Returns the text that is not finished.
     pub(super) fn draft(&self) -> &str {
         &self.draft
+    }
+
+    /// Adds what was typed later.
+    pub(super) fn append(&mut self, later: Self) {
+        self.queue.extend(later.queue);
+        self.draft.push_str(&later.draft);
+        self.incomplete = later.incomplete;
+        self.is_in_paste = later.is_in_paste;
+        self.is_ended |= later.is_ended;
     }
 
     /// Makes a draft of everything, for the person to send or delete.
