@@ -20,6 +20,8 @@ use std::process::ExitCode;
 use ship_agent::{Agent, CallAnswer, Outcome, RunError};
 use ship_project::OnUndecided;
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::answer_cost::AnswerCost;
 use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
@@ -40,7 +42,24 @@ use question::{Question, QuestionReply};
 use screen::{RunCost, Screen};
 use slash::{LineMeaning, Slash};
 
+/// The exit code of a chat that was ended by SIGTERM, as shells report it.
+const TERMINATED: u8 = 128 + 15;
+
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return converse(session).await;
+    }
+    let failure = |error: std::io::Error| Failure::from_other("system", &error);
+    let mut termination = signal(SignalKind::terminate()).map_err(failure)?;
+    tokio::select! {
+        biased;
+        // The terminal is left as it was. Everything that was accepted is on disk.
+        _ = termination.recv() => Ok(ExitCode::from(TERMINATED)),
+        ended = converse(session) => ended,
+    }
+}
+
+async fn converse(session: &Session) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;

@@ -142,6 +142,28 @@ fn after_a_chat_the_terminal_shows_what_is_typed_as_before() {
 }
 
 #[test]
+fn a_chat_that_is_terminated_leaves_the_terminal_as_it_was() {
+    let ship = TestShip::new();
+    let mut shell = std::process::Command::new("/bin/sh");
+    let chat = r#"/bin/sh -c 'echo "pid $$."; exec "$0" chat' "$0"; echo "code $?"; /bin/stty -a"#;
+    shell.args(["-c", chat, env!("CARGO_BIN_EXE_ship")]);
+    shell.current_dir(ship.root()).env_clear().env("HOME", ship.home());
+    let mut terminal = Terminal::open(shell, 80);
+    terminal.until("pid ");
+    let pid = terminal.until(".").trim_end_matches('.').parse().expect("a number");
+    terminal.until("> ");
+    terminal.types("half");
+    terminal.until("half");
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+    let modes = terminal.all();
+    assert!(modes.contains("code 143"), "{modes}");
+    for mode in [" echo ", " icanon ", " icrnl ", "-noflsh"] {
+        assert!(modes.contains(mode), "{mode}: {modes}");
+    }
+}
+
+#[test]
 fn an_edited_message_is_sent_as_it_was_saved_and_an_empty_one_is_not() {
     let ship = TestShip::new().file(
         "editor",
