@@ -4,9 +4,11 @@
 //! step. No rule opens a file, waits, or looks at a clock: what it depends on are its arguments. So files, maps and a
 //! database give the same answers and hold the same lines. Users of a store do not need this module.
 
+mod accepting;
 mod append;
 mod blob_texts;
 mod content;
+mod deliveries;
 mod log_head;
 mod rotation;
 #[cfg(test)]
@@ -14,9 +16,14 @@ mod test_lines;
 mod view_building;
 
 pub use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+pub use accepting::{
+    Accepting, LedgerAddition, entry_key, next_number, prepare_deliveries, prepare_entry,
+    void_lines,
+};
 pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
 pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
 pub use content::{PreparedLine, prepare_body, prepare_line};
+pub use deliveries::{LedgerHead, OpenDeliveries};
 pub use log_head::{CopiedRange, NewLog, copied_ranges, head_line, published_end, read_head};
 pub use rotation::{
     LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line, lines_between,

@@ -14,7 +14,7 @@ use super::context::{self, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile};
-use super::ledger::{self, LedgerAddition, LedgerFold, LedgerWriter};
+use super::ledger::{self, LedgerFold, LedgerWriter};
 use super::ledger_reader::LedgerReader;
 use super::log::{LogFile, Writing};
 use super::log_reading::first_line;
@@ -28,7 +28,10 @@ use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
 use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
-use crate::rules::{Appending, Batch, BatchState, PlannedRotation};
+use crate::rules::{
+    Appending, Batch, BatchState, LedgerAddition, PlannedRotation, TextBlob, prepare_deliveries,
+    prepare_entry,
+};
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
@@ -477,15 +480,21 @@ impl ChatFiles {
     }
 
     pub(crate) fn accept(&self, entry: LedgerEntry) -> Result<Accepted, AcceptError> {
-        let addition = ledger::prepare_entry(&self.env, entry)?;
-        self.additions.submit(addition, |waiting| self.add_to_ledger(waiting))
+        let prepared = prepare_entry(entry, self.env.options.message_bytes_max)?;
+        self.submit(prepared)
     }
 
     pub(crate) fn deliver(&self, states: Vec<Delivery>) -> Result<LedgerSeq, AcceptError> {
-        let addition = ledger::prepare_deliveries(&self.env, states)?;
-        self.additions
-            .submit(addition, |waiting| self.add_to_ledger(waiting))
-            .map(|added| added.seq)
+        let prepared = prepare_deliveries(states, self.env.options.message_bytes_max)?;
+        self.submit(prepared).map(|added| added.seq)
+    }
+
+    fn submit(
+        &self,
+        (addition, texts): (LedgerAddition, Vec<TextBlob>),
+    ) -> Result<Accepted, AcceptError> {
+        put_texts(&self.env, &texts)?;
+        self.additions.submit(addition, |waiting| self.add_to_ledger(waiting))
     }
 
     fn add_to_ledger(&self, waiting: Vec<LedgerAddition>) -> Vec<Result<Accepted, AcceptError>> {

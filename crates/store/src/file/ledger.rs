@@ -3,45 +3,25 @@
 //! A ledger over 128 KB is sealed as `archive-<N>.jsonl`, and the new one begins with a head that carries over the
 //! open deliveries. Numbers continue, so a reader goes back through the archives as if they were one file.
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use ship_message::json::{Array, Json, Object};
-
-use super::blobs::put_texts;
-use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
+use super::ledger_keys::{KeyAge, Keys, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
 use super::log_reading::{first_line, scan_log};
 use super::recent_lines::{Recent, Start};
 use super::store_env::Env;
-use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode, leaves_room};
-use crate::rules::prepare_body;
+use crate::line::{HEAD, LineOutline, RawLine, decode, leaves_room};
+use crate::rules::{
+    Accepting, LedgerAddition, LedgerHead, OpenDeliveries, entry_key, next_number, void_lines,
+};
 use crate::{
-    AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerEntry, LedgerSeq,
-    RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
+    AcceptError, Accepted, ChatKey, LedgerSeq, StorageError, StorageProblem, StorageProblemKind,
+    Timestamp,
 };
 
 /// The size at which a ledger is sealed before the next entry, because opening a chat reads the live one whole.
 const LEDGER_BYTES_MAX: u64 = 128 * 1024;
-
-/// The number of old sealed ledgers in a row that are still searched for a key. The clock that calls them old may
-/// have jumped, and an entry that was just accepted must not be accepted again.
-const SEALED_KEPT_MIN: usize = 64;
-
-/// The field in the head of a ledger with the last number of the ledger sealed before it.
-const ARCHIVED_TO: &str = "archivedTo";
-
-/// The deliveries that are not done, by entry and id.
-pub(super) type OpenDeliveries = BTreeMap<(u64, String), OpenDelivery>;
-
-/// A message for the platform that is not delivered yet.
-#[derive(Clone)]
-pub(super) struct OpenDelivery {
-    pub(super) delivery: Delivery,
-    /// The blobs of its long strings, by JSON pointer into its body.
-    pub(super) blobs: Vec<(String, Json)>,
-}
 
 /// The state of the live ledger in memory.
 #[derive(Default)]
@@ -53,7 +33,6 @@ pub(crate) struct LedgerFold {
     began: Option<Timestamp>,
     /// The digest and the place of each key. They need no order: a ledger is sealed before there are many.
     keys: Vec<(u64, Span)>,
-    /// The deliveries that are not done.
     pub(super) open: OpenDeliveries,
     /// The places of the last lines.
     recent: Recent,
@@ -64,11 +43,13 @@ pub(crate) struct LedgerFold {
 impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.recent.push(line.seq, span.offset);
-        match (entry_key(line), line.event()) {
-            (Some(key), _) => self.keys.push((key_digest(key), span)),
-            (None, Some("head")) => self.apply_head(line),
-            (None, Some("delivery")) => self.apply_delivery(&line.body, line, ""),
-            (None, _) => {}
+        self.open.apply(line);
+        if let Some(key) = entry_key(line) {
+            self.keys.push((key_digest(key), span));
+        }
+        if line.event() == Some(HEAD) {
+            self.began = line.body.str("ts").and_then(Timestamp::parse);
+            self.archives = LedgerHead::read(line).unwrap_or_default().archives;
         }
     }
 
@@ -93,77 +74,6 @@ impl LedgerFold {
         let same = self.keys.iter().filter(|(known, _)| *known == digest);
         same.map(|(_, span)| *span).collect()
     }
-
-    fn apply_head(&mut self, head: &RawLine) {
-        self.began = head.body.str("ts").and_then(Timestamp::parse);
-        let data = head.body.get("data").and_then(Json::as_object);
-        self.archives = data.and_then(|data| data.get("archives")?.as_u64()).unwrap_or(0);
-        let open = data.and_then(|data| data.get("open")?.as_array()).unwrap_or_default();
-        for (place, body) in open.iter().enumerate() {
-            if let Some(body) = body.as_object() {
-                self.apply_delivery(body, head, &format!("/data/open/{place}"));
-            }
-        }
-    }
-
-    /// Applies a delivery that stands at `pointer` in a line.
-    fn apply_delivery(&mut self, body: &Object, line: &RawLine, pointer: &str) {
-        let Some(delivery) = Delivery::from_body(body) else { return };
-        let name = (delivery.entry.get(), delivery.id.clone());
-        if !delivery.state.is_open() {
-            self.open.remove(&name);
-            return;
-        }
-        let own = |(at, blob): (&str, &Json)| {
-            let at = at.strip_prefix(pointer).filter(|at| at.starts_with('/'))?;
-            Some((at.to_owned(), blob.clone()))
-        };
-        let blobs = line.blobs.iter().flat_map(|blobs| blobs.iter()).filter_map(own).collect();
-        self.open.insert(name, OpenDelivery { delivery, blobs });
-    }
-}
-
-/// Lines for the ledger that wait to be written.
-pub(crate) enum LedgerAddition {
-    Entry { key: String, draft: UnnumberedLine },
-    Deliveries { states: Vec<Delivery>, drafts: Vec<UnnumberedLine> },
-}
-
-/// Checks an entry and stores its blobs.
-pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<LedgerAddition, AcceptError> {
-    let LedgerEntry { key, entry } = entry;
-    if key.is_empty() {
-        return Err(RefusedInput::NotAMessage("a ledger entry needs a non-empty key").into());
-    }
-    if entry.has("key") {
-        return Err(RefusedInput::Reserved("key".to_owned()).into());
-    }
-    let mut body = Object::from([("key", Json::from(key.as_str()))]);
-    for (name, value) in entry.into_entries() {
-        body.set(name, value);
-    }
-    let max = env.options.message_bytes_max;
-    let (draft, texts) = prepare_body(LineKind::Message, body, &key, max)?;
-    put_texts(env, &texts)?;
-    Ok(LedgerAddition::Entry { key, draft })
-}
-
-/// Checks deliveries and makes lines from them.
-pub(crate) fn prepare_deliveries(
-    env: &Env,
-    states: Vec<Delivery>,
-) -> Result<LedgerAddition, AcceptError> {
-    if states.is_empty() {
-        return Err(RefusedInput::Empty.into());
-    }
-    let draft = |state: &Delivery| {
-        let max = env.options.message_bytes_max;
-        let (draft, texts) = prepare_body(LineKind::Event, state.to_body(), &state.id, max)?;
-        put_texts(env, &texts)?;
-        Ok(draft)
-    };
-    let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
-    Ok(LedgerAddition::Deliveries { states, drafts })
 }
 
 /// Writes additions to the live ledger.
@@ -186,29 +96,27 @@ impl LedgerWriter<'_, '_> {
         if let Err(error) = self.create_or_seal() {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
-        // A reader may have seen the numbers of undone entries, so they are not given to other entries.
-        let mut drafts: Vec<UnnumberedLine> =
-            (0..self.writing.undone_numbers()).map(|_| void_line()).collect();
-        let voids = drafts.len();
-        let mut next = self.writing.tail().map_or(1, LogTail::next_seq) + voids as u64;
-        let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
+        let next = self.writing.tail().map_or(1, LogTail::next_seq);
+        let undone = self.writing.undone_numbers();
+        let mut accepting = Accepting::new(self.chat, LedgerSeq::new(next), undone);
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
-            results.push(self.assign_number(addition, &mut pending, &mut drafts, &mut next));
+            let known = match accepting.unknown_key(&addition) {
+                Some(key) => self.find_key(key),
+                None => Ok(None),
+            };
+            let known = known.map_err(AcceptError::from);
+            results.push(known.and_then(|known| accepting.add(addition, known)));
         }
-        // Voids alone are not worth a write; they go with the next addition.
-        if drafts.len() == voids {
+        if accepting.lines().is_empty() {
             return results;
         }
-        match self.writing.append(&drafts, sync) {
+        match self.writing.append(accepting.lines(), sync) {
             Ok(_) => results,
             Err(error) => {
                 self.void_undone_numbers(sync);
                 let failed = |result: Result<Accepted, AcceptError>| match result {
-                    // An entry that existed before stays accepted, even if the write of the others failed.
-                    Ok(known) if !known.new && !pending.values().any(|seq| *seq == known.seq) => {
-                        Ok(known)
-                    }
+                    Ok(known) if accepting.had_before(known) => Ok(known),
                     Ok(_) => Err(error.share().into()),
                     Err(error) => Err(error),
                 };
@@ -221,49 +129,8 @@ impl LedgerWriter<'_, '_> {
     /// and another process would give their numbers to others.
     fn void_undone_numbers(&mut self, sync: bool) {
         if self.writing.is_settled() {
-            let voids: Vec<UnnumberedLine> =
-                (0..self.writing.undone_numbers()).map(|_| void_line()).collect();
             // The caller gets the first error; the next addition tries this again.
-            let _ = self.writing.append(&voids, sync);
-        }
-    }
-
-    /// Gives an addition its number, or finds the entry that already has its key.
-    fn assign_number(
-        &mut self,
-        addition: LedgerAddition,
-        pending: &mut HashMap<String, LedgerSeq>,
-        drafts: &mut Vec<UnnumberedLine>,
-        next: &mut u64,
-    ) -> Result<Accepted, AcceptError> {
-        let seq = LedgerSeq::new(*next);
-        match addition {
-            LedgerAddition::Entry { key, draft } => {
-                // The same key may come twice in one group.
-                let known = match pending.get(&key) {
-                    Some(&seq) => Some(seq),
-                    None => self.find_key(&key)?,
-                };
-                if let Some(seq) = known {
-                    return Ok(Accepted { seq, new: false });
-                }
-                pending.insert(key, seq);
-                drafts.push(draft);
-                *next += 1;
-                Ok(Accepted { seq, new: true })
-            }
-            LedgerAddition::Deliveries { states, drafts: lines } => {
-                // A delivery may name only entries before it; a higher number cannot exist yet.
-                if let Some(state) = states.iter().find(|state| state.entry >= seq) {
-                    return Err(AcceptError::NoEntry {
-                        chat: self.chat.clone(),
-                        entry: state.entry,
-                    });
-                }
-                *next += lines.len() as u64;
-                drafts.extend(lines);
-                Ok(Accepted { seq: LedgerSeq::new(*next - 1), new: true })
-            }
+            let _ = self.writing.append(&void_lines(self.writing.undone_numbers()), sync);
         }
     }
 
@@ -293,14 +160,12 @@ impl LedgerWriter<'_, '_> {
             return Ok(());
         }
         let now = self.env.options.now();
-        let oldest = now.millis() - KEYS_KEPT_MS;
+        let mut age = KeyAge::new(now);
         let mut sealed_at = fold.began.unwrap_or(now);
         let mut numbers = archive_numbers(self.env, self.folder)?;
         numbers.retain(|number| *number <= fold.archives);
         let mut sealed = Vec::new();
-        let mut old_in_a_row = 0;
-        while let Some(number) = numbers.pop_if(|_| old_in_a_row < SEALED_KEPT_MIN) {
-            old_in_a_row = if sealed_at.millis() < oldest { old_in_a_row + 1 } else { 0 };
+        while let Some(number) = numbers.pop_if(|_| age.is_searched(sealed_at)) {
             sealed.extend(Keys::load(self.env, self.folder, number, sealed_at)?);
             // The head of a ledger has the time at which the ledger before it was sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
@@ -319,7 +184,8 @@ impl LedgerWriter<'_, '_> {
     fn create_or_seal(&mut self) -> Result<(), StorageError> {
         let Some(known) = self.writing.tail() else {
             self.check_first()?;
-            return self.publish(0, &BTreeMap::new(), 1, None, None);
+            let none = OpenDeliveries::default();
+            return self.publish(LedgerHead::default(), &none, LedgerSeq::FIRST, None);
         };
         if !known.fold.is_newest && self.is_older_copy()? {
             return self.set_older_copy_aside();
@@ -328,15 +194,15 @@ impl LedgerWriter<'_, '_> {
             fold.is_newest = true;
         }
         let Some(known) = self.writing.tail() else { return Ok(()) };
-        let cursor = self.cursor()?;
-        if known.len <= LEDGER_BYTES_MAX && known.given >= cursor {
+        let cursor = (self.cursor)()?;
+        if known.len <= LEDGER_BYTES_MAX && Some(LedgerSeq::new(known.given)) >= cursor {
             return Ok(());
         }
         // Loaded before the ledger is sealed, because sealing replaces the state that holds them.
         self.load_sealed_keys()?;
         let now = self.env.options.now();
         let (first, end, known) = match self.writing.tail() {
-            Some(known) => (known.next_seq().max(cursor + 1), known.given, &known.fold),
+            Some(known) => (next_number(known.given, cursor), known.given, &known.fold),
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
@@ -345,17 +211,13 @@ impl LedgerWriter<'_, '_> {
         let open = known.open.clone();
         let mut sealed = known.sealed.clone().unwrap_or_default();
         let path = ledger_path(self.folder, number);
-        self.publish(number, &open, first, Some(&path), Some(end))?;
+        let head = LedgerHead { archives: number, archived_to: Some(end) };
+        self.publish(head, &open, first, Some(&path))?;
         // The key file is derived: if it cannot be written now, it is made when it is needed.
         let _ = keys.save(self.env, self.folder);
         sealed.insert(0, keys);
-        let mut old_in_a_row = 0;
-        // The rule of `load_sealed_keys`, so that both know the same keys.
-        sealed.retain(|keys| {
-            let is_old = keys.sealed_at.millis() < now.millis() - KEYS_KEPT_MS;
-            old_in_a_row = if is_old { old_in_a_row + 1 } else { 0 };
-            old_in_a_row <= SEALED_KEPT_MIN
-        });
+        let mut age = KeyAge::new(now);
+        sealed.retain(|keys| age.is_searched(keys.sealed_at));
         if let Some(fold) = self.writing.fold_mut() {
             fold.sealed = Some(sealed);
         }
@@ -381,8 +243,9 @@ impl LedgerWriter<'_, '_> {
         let aside = self.folder.with_file_name("quarantine");
         self.env.ensure_folder(&aside)?;
         let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
-        let first = end.max(self.cursor()?) + 1;
-        self.publish(archives, &open, first, Some(&aside), Some(end))
+        let first = next_number(end, (self.cursor)()?);
+        let head = LedgerHead { archives, archived_to: Some(end) };
+        self.publish(head, &open, first, Some(&aside))
     }
 
     /// Returns the number of the newest sealed ledger, and the last number that the sealed ones have given.
@@ -402,8 +265,8 @@ impl LedgerWriter<'_, '_> {
             self.set_older_copy_aside()?;
             return Ok(true);
         }
-        let cursor = self.cursor()?;
-        if self.writing.tail().is_some_and(|known| known.given < cursor) {
+        let cursor = (self.cursor)()?;
+        if self.writing.tail().is_some_and(|known| Some(LedgerSeq::new(known.given)) < cursor) {
             self.create_or_seal()?;
         }
         Ok(false)
@@ -411,8 +274,8 @@ impl LedgerWriter<'_, '_> {
 
     /// Fails if the chat once had a ledger: then the ledger is lost, and its numbers are given.
     fn check_first(&self) -> Result<(), StorageError> {
-        let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.cursor()?);
-        match archives > 0 || promoted > 0 {
+        let (archives, cursor) = (newest_archive(self.env, self.folder)?, (self.cursor)()?);
+        match archives > 0 || cursor.is_some_and(|cursor| cursor.get() > 0) {
             true => Err(StorageError::Damaged { path: live_path(self.folder), what: lost_text() }),
             false => Ok(()),
         }
@@ -428,66 +291,35 @@ impl LedgerWriter<'_, '_> {
         Ok(number)
     }
 
-    fn cursor(&self) -> Result<u64, StorageError> {
-        (self.cursor)().map(|cursor| cursor.map_or(0, LedgerSeq::get))
-    }
-
     /// Seals a ledger that has lost its head, unchanged, and begins the next. A ledger that is gone or wholly
     /// unreadable is set aside instead. The next one begins above every number that is known.
     pub(crate) fn seal_without_head(&mut self, aside: &Path) -> Result<(), StorageError> {
         let reading = LedgerReader { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
         if let Some(end) = last_given_number(self.env, &live_path(self.folder))? {
-            let last = end.max(self.cursor()?);
+            let first = next_number(end, (self.cursor)()?);
             let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
-            let path = ledger_path(self.folder, number);
-            return self.publish(number, &open, last + 1, Some(&path), Some(end));
+            let head = LedgerHead { archives: number, archived_to: Some(end) };
+            return self.publish(head, &open, first, Some(&ledger_path(self.folder, number)));
         }
         let (archives, end) = self.end_of_archives()?;
-        let last = end.max(self.cursor()?);
+        let first = next_number(end, (self.cursor)()?);
         self.env.ensure_folder(aside)?;
         let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
-        self.publish(archives, &open, last + 1, Some(&aside), None)
+        self.publish(LedgerHead { archives, archived_to: None }, &open, first, Some(&aside))
     }
 
-    /// Replaces this ledger, which is sealed, by one that begins with `first`. `end` is the last number of the
-    /// ledger that becomes the newest archive.
+    /// Replaces this ledger, which is sealed, by one that begins with the number `first`.
     fn publish(
         &mut self,
-        archives: u64,
+        head: LedgerHead,
         open: &OpenDeliveries,
-        first: u64,
+        first: LedgerSeq,
         seal: Option<&Path>,
-        end: Option<u64>,
     ) -> Result<(), StorageError> {
-        let mut data = Object::new();
-        data.set("v", FORMAT_VERSION);
-        data.set("chatKey", self.chat.as_str());
-        data.set("archives", archives);
-        data.set_or_remove(ARCHIVED_TO, end.map(Json::from));
-        let mut blobs = Object::new();
-        // The texts stay in their blobs, and only their places in the line change.
-        for (place, open) in open.values().enumerate() {
-            for (at, blob) in &open.blobs {
-                blobs.set(format!("/data/open/{place}{at}"), blob.clone());
-            }
-        }
-        let open: Array = open.values().map(|open| open.delivery.to_body().into()).collect();
-        data.set("open", open);
-        let mut body = Object::new();
-        body.set("id", format!("l{first}"));
-        body.set("ts", self.env.options.now().to_string());
-        body.set("event", "head");
-        body.set("data", data);
-        let blobs = (!blobs.is_empty()).then(|| Json::from(blobs).to_string());
-        let head = UnnumberedLine { blobs, ..UnnumberedLine::new(LineKind::Event, body) };
-        self.writing.publish(&[head], first, seal)
+        let head = head.to_line(self.chat, open, first, self.env.options.now());
+        self.writing.publish(&[head], first.get(), seal)
     }
-}
-
-/// Makes an empty line for the place of one that was written and undone.
-fn void_line() -> UnnumberedLine {
-    UnnumberedLine::new(LineKind::Event, Object::from([("event", Json::from("void"))]))
 }
 
 /// Returns the path of the live ledger.
@@ -520,8 +352,8 @@ pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageErr
 
 /// Returns how many ledgers were sealed before the live one, by its head; `None` if that is lost.
 fn archives_in_head(env: &Env, folder: &Path) -> Result<Option<u64>, StorageError> {
-    let head = first_line(env, &live_path(folder))?.filter(|line| line.event() == Some("head"));
-    Ok(head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64()))
+    let head = first_line(env, &live_path(folder))?.as_ref().and_then(LedgerHead::read);
+    Ok(head.map(|head| head.archives))
 }
 
 /// Returns the numbers of the sealed ledgers before the live one, the newest first: those in the folder up to the one
@@ -578,15 +410,15 @@ pub(crate) fn missing_before(
     let Some(head) = first_line(env, next)?.filter(|line| line.event() == Some("head")) else {
         return Ok(Vec::new());
     };
-    let number = |key: &str| head.body.get("data")?.get(key)?.as_u64();
+    let LedgerHead { archives, archived_to } = LedgerHead::read(&head).unwrap_or_default();
     let mut problems = Vec::new();
     let mut before = 0;
-    if let Some(archive) = number("archives").filter(|archive| *archive > 0) {
-        let path = ledger_path(folder, archive);
+    if archives > 0 {
+        let path = ledger_path(folder, archives);
         // A missing sealed ledger is reported where the sealed ones are listed.
         let Some((_, bytes)) = env.read(&path)? else { return Ok(problems) };
         let found = scan_log(&path, &bytes).given;
-        before = number(ARCHIVED_TO).unwrap_or(found).max(found);
+        before = archived_to.unwrap_or(found).max(found);
         if found < before {
             let message =
                 format!("it should end with entry {before}, and {found} is the last that it has");

@@ -7,15 +7,18 @@
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use ship_message::json::Json;
 
 use super::log_reading::line_at;
 use super::store_env::Env;
-use crate::line::{LineKind, RawLine};
+use crate::rules::entry_key;
 use crate::scan::scan;
-use crate::{LedgerSeq, StorageError, Timestamp};
+use crate::{KEYS_KEPT_MS, LedgerSeq, StorageError, Timestamp};
 
 const MAGIC: &[u8; 8] = b"SHIPKEY1";
+
+/// The number of old sealed ledgers in a row that are still searched for a key. The clock that calls them old may
+/// have jumped, and an entry that was just accepted must not be accepted again.
+const SEALED_KEPT_MIN: usize = 64;
 
 /// The length of a digest and an offset, of the checksum at the end, and of what stands before the first digest.
 const PAIR: usize = 16;
@@ -139,9 +142,23 @@ fn read_pair(pair: &[u8; PAIR]) -> (u64, u64) {
     (number(0), number(8))
 }
 
-/// Returns the key of an entry; `None` if the line is not an entry.
-pub(crate) fn entry_key(line: &RawLine) -> Option<&str> {
-    if line.kind == LineKind::Message { line.body.get("key").and_then(Json::as_str) } else { None }
+/// Tells which sealed ledgers are searched for a key, from the newest on.
+pub(crate) struct KeyAge {
+    oldest_ms: i64,
+    old_in_a_row: usize,
+}
+
+impl KeyAge {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        Self { oldest_ms: now.millis() - KEYS_KEPT_MS, old_in_a_row: 0 }
+    }
+
+    /// Whether the next older ledger, which was sealed at this time, is searched.
+    pub(crate) fn is_searched(&mut self, sealed_at: Timestamp) -> bool {
+        let is_old = sealed_at.millis() < self.oldest_ms;
+        self.old_in_a_row = if is_old { self.old_in_a_row + 1 } else { 0 };
+        self.old_in_a_row <= SEALED_KEPT_MIN
+    }
 }
 
 /// Returns the path of a sealed ledger.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::blobs::read_blob;
-use super::ledger::{LedgerFold, OpenDelivery, live_path, sealed_before};
+use super::ledger::{LedgerFold, live_path, sealed_before};
 use super::ledger_keys::ledger_path;
 use super::log::{Fold, Span};
 use super::log_reading::{first_line, scan_log};
@@ -224,20 +224,7 @@ impl LedgerReader<'_> {
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
-        let whole = |open: OpenDelivery| {
-            if open.blobs.is_empty() {
-                return Ok(Some(open.delivery));
-            }
-            let (kind, body) = (LineKind::Event, open.delivery.to_body());
-            let blobs = Some(open.blobs.into_iter().collect());
-            // `restore_texts` needs a line around the body; its numbers are not used.
-            let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
-            let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
-            restore_texts(&mut line, |digest| read_blob(self.env, digest))?;
-            Ok(Delivery::from_body(&line.body))
-        };
-        let open = self.fold()?.open.into_values();
-        open.filter_map(|open| whole(open).transpose()).collect()
+        self.fold()?.open.restore(|digest| read_blob(self.env, digest))
     }
 
     fn resolve(&self, lines: Vec<RawLine>) -> Result<Vec<LedgerLine>, StorageError> {

@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use super::ledger::{LedgerFold, live_path, sealed_before};
-use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
+use super::ledger_keys::{Keys, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{LogTail, Span, is_same_log};
 use super::log_reading::first_line;
 use super::store_env::read_from;
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{RawLine, decode};
+use crate::rules::entry_key;
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
 
