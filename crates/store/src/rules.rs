@@ -9,7 +9,9 @@ mod append;
 mod blob_texts;
 mod content;
 mod deliveries;
+mod growing_view;
 mod log_head;
+mod purge;
 mod rotation;
 #[cfg(test)]
 mod test_lines;
@@ -24,9 +26,12 @@ pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
 pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
 pub use content::{PreparedLine, prepare_body, prepare_line};
 pub use deliveries::{LedgerHead, OpenDeliveries};
+pub use growing_view::GrowingView;
 pub use log_head::{CopiedRange, NewLog, copied_ranges, head_line, published_end, read_head};
+pub use purge::{Tombstone, purge_in_event, purge_in_lines};
 pub use rotation::{
     LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line, lines_between,
     own_piece,
 };
-pub use view_building::newest_revisions;
+pub(crate) use view_building::view_below;
+pub use view_building::{ledger_line, newest_revisions, view_of_log};

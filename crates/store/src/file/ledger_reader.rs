@@ -11,10 +11,10 @@ use super::recent_lines::Start;
 use super::seek::lines_after;
 use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
-use crate::line::{LineKind, RawLine, claimed_seq};
-use crate::rules::restore_texts;
+use crate::line::{RawLine, claimed_seq};
+use crate::rules::ledger_line;
 use crate::scan::{LogScan, ScannedLine, scan};
-use crate::{Delivery, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, StorageError};
+use crate::{Delivery, LedgerLine, LedgerSeq, StorageError};
 
 /// The number of bytes at the end of a file that are read first.
 const TAIL_BYTES: u64 = 16 * 1024;
@@ -228,13 +228,8 @@ impl LedgerReader<'_> {
     }
 
     fn resolve(&self, lines: Vec<RawLine>) -> Result<Vec<LedgerLine>, StorageError> {
-        let mut resolved = Vec::with_capacity(lines.len());
-        for mut line in lines {
-            // A text without its blob stays a preview; verification reports it.
-            restore_texts(&mut line, |digest| read_blob(self.env, digest))?;
-            resolved.extend(to_line(line));
-        }
-        Ok(resolved)
+        let read = |line| ledger_line(line, |digest| read_blob(self.env, digest)).transpose();
+        lines.into_iter().filter_map(read).collect()
     }
 }
 
@@ -290,15 +285,4 @@ fn content_lines(found: LogScan) -> impl Iterator<Item = RawLine> {
 /// Whether a line is neither a head nor a void.
 fn is_content_line(line: &RawLine) -> bool {
     !matches!(line.event(), Some("head" | "void"))
-}
-
-fn to_line(mut line: RawLine) -> Option<LedgerLine> {
-    let body = match line.kind {
-        LineKind::Message => {
-            let key = line.body.remove("key")?.as_str()?.to_owned();
-            LedgerBody::Entry(LedgerEntry { key, entry: line.body })
-        }
-        LineKind::Event => LedgerBody::Delivery(Delivery::from_body(&line.body)?),
-    };
-    Some(LedgerLine { seq: LedgerSeq::new(line.seq), body })
 }

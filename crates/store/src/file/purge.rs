@@ -1,13 +1,8 @@
 //! Purges a sealed log: its lines are gone for good, and a tombstone takes its name.
 //!
-//! The tombstone is a log like any other: the head, so that the chain of logs stays whole, and one event that
-//! describes the purge. The event has the number of the last purged line, and its `in` is the highest of all purged
-//! lines, so that a log that continues from it knows how far the inbox was read. The tombstone is complete before
-//! it gets the name, so neither log is ever half there.
+//! The tombstone is complete before it gets the name, so neither log is ever half there.
 
 use std::path::Path;
-
-use ship_message::json::{Json, Object};
 
 use super::chat::ChatFiles;
 use super::log_reading::check_head;
@@ -15,10 +10,10 @@ use super::recovered_head::recovered_head;
 use super::rotate::sealed_path;
 use super::store_env::Env;
 use super::view;
-use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
-use crate::rules::head_line;
+use crate::line::{RawLine, UnnumberedLine};
+use crate::rules::{Tombstone, head_line, purge_in_event, purge_in_lines};
 use crate::scan::{LogScan, scan};
-use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
+use crate::{ContextBody, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
 /// Reads the purge from a tombstone with this second line; `None` if the log is not one. Usually that line suffices.
 pub(crate) fn read_purge(
@@ -27,7 +22,7 @@ pub(crate) fn read_purge(
     second: Option<&RawLine>,
 ) -> Result<Option<Purged>, StorageError> {
     match second {
-        Some(second) if second.event() != Some("head") => Ok(purge_in_line(second)),
+        Some(second) if second.event() != Some("head") => Ok(purge_in_lines([second].into_iter())),
         // The head may be doubled, for example; then the lines after it decide.
         _ => Ok(env.read(path)?.and_then(|(_, bytes)| purge_in_scan(&scan(&bytes, None)))),
     }
@@ -43,23 +38,7 @@ pub(crate) fn purge_in_view(view: &View) -> Option<Purged> {
 
 /// Returns the purge if these are the lines of a tombstone.
 pub(crate) fn purge_in_scan(scan: &LogScan) -> Option<Purged> {
-    scan.lines.iter().find_map(|found| purge_in_line(&found.line))
-}
-
-fn purge_in_line(line: &RawLine) -> Option<Purged> {
-    line.is_tombstone().then(|| purge_in_event(&ContextEvent::from_body(&line.body)?)).flatten()
-}
-
-fn purge_in_event(event: &ContextEvent) -> Option<Purged> {
-    if event.event != PURGED {
-        return None;
-    }
-    let (lines, by) = (event.data.get("lines"), event.data.get("by"));
-    Some(Purged {
-        ts: event.ts,
-        lines: lines.and_then(Json::as_u64).unwrap_or_default(),
-        by: by.and_then(Json::as_str).unwrap_or_default().to_owned(),
-    })
+    purge_in_lines(scan.lines.iter().map(|found| &found.line))
 }
 
 impl ChatFiles {
@@ -88,11 +67,12 @@ impl ChatFiles {
         }
         let head = self.head_to_keep(&path, &bytes, &scan, name.range().0)?;
         let head = head.ok_or_else(|| self.not_sealed_error(name))?;
-        let lines = scan.lines.iter().filter(|found| found.line.event() != Some("head"));
-        let purged =
-            Purged { ts: self.env.options.now(), lines: lines.count() as u64, by: by.to_owned() };
-        let inbox = scan.lines.iter().filter_map(|found| found.line.inbox).max();
-        self.env.replace(&path, &tombstone(name, &head, &purged, inbox))?;
+        let lines = scan.lines.iter().map(|found| &found.line);
+        let now = self.env.options.now();
+        let Tombstone { purged, lines } = Tombstone::new(name, head, lines, by, now);
+        let mut bytes = Vec::new();
+        lines.iter().for_each(|(seq, line)| line.write(seq.get(), None, &mut bytes));
+        self.env.replace(&path, &bytes)?;
         Ok(purged)
     }
 
@@ -130,33 +110,4 @@ impl ChatFiles {
     fn not_sealed_error(&self, name: &SealedName) -> PurgeError {
         PurgeError::NotSealed { chat: self.key.clone(), name: name.as_str().to_owned() }
     }
-}
-
-/// Returns the bytes of a tombstone. A log with only a head needs no event.
-fn tombstone(
-    name: &SealedName,
-    head: &UnnumberedLine,
-    purged: &Purged,
-    inbox: Option<u64>,
-) -> Vec<u8> {
-    let (first, last): (Seq, Seq) = name.range();
-    let mut bytes = Vec::new();
-    head.write(first.get(), None, &mut bytes);
-    if last > first {
-        let event = ContextEvent {
-            id: format!("e{last}"),
-            ts: purged.ts,
-            event: PURGED.to_owned(),
-            data: Object::from([
-                ("lines", Json::from(purged.lines)),
-                ("by", purged.by.as_str().into()),
-            ])
-            .into(),
-            ref_msg_id: None,
-            inbox: None,
-        };
-        let draft = UnnumberedLine::new(LineKind::Event, event.into_body());
-        UnnumberedLine { inbox, ..draft }.write(last.get(), None, &mut bytes);
-    }
-    bytes
 }

@@ -1,21 +1,14 @@
 //! Reads a context log as a view: the messages that the model could be shown.
 
 use std::path::Path;
-use std::sync::Arc;
-
-use ship_message::UiMessage;
 
 use super::blobs::read_blob;
 use super::log_reading::{check_head, scan_log, scan_problems};
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
-use crate::line::{LineKind, RawLine};
-use crate::rules::{newest_revisions, read_head, restore_texts};
+use crate::rules::{read_head, view_below};
 use crate::scan::LogScan;
-use crate::{
-    ContextBody, ContextEvent, ContextLine, Head, LedgerSeq, Position, Seq, StorageError,
-    StorageProblem, StorageProblemKind, View,
-};
+use crate::{Head, StorageError, StorageProblemKind, View};
 
 /// Reads a log as a view; `None` if there is no file. Reads up to the last whole batch and changes nothing.
 pub(crate) fn read_view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
@@ -52,40 +45,12 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
         Err(_) if !scan.lines.is_empty() => (recovered(&scan)?, 0),
         Err(error) => return Err(error),
     };
-    let last = scan.lines.last().expect("a log with a head has a line");
-    let (seq, crc) = (Seq::new(last.line.seq), last.line.crc);
-    let promoted = scan.lines.iter().filter_map(|found| found.line.inbox).max();
-    let inbox = head.inbox.max(promoted.map(LedgerSeq::new));
-    let file = path.display().to_string();
-    let mut lines = Vec::new();
-    for mut raw in newest_revisions(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
-        let lost = restore_texts(&mut raw, |digest| read_blob(env, digest))?;
-        found.extend(lost.into_iter().map(|text| text.into_problem(&file)));
-        let seq = raw.seq;
-        match to_line(raw) {
-            Some(line) => lines.push(Arc::new(line)),
-            None => found.push(StorageProblem::new(
-                file.as_str(),
-                StorageProblemKind::Damage,
-                format!("line {seq} is whole, but its event lacks a field"),
-                "see what wrote it; the lines around it are read",
-            )),
-        }
-    }
-    whole &= found.is_empty();
-    let position = Position { generation: head.generation, seq };
-    let view = View { head, position, crc, inbox, lines, problems: found };
+    let lines = scan.lines.into_iter().map(|found| found.line).collect();
+    let place = path.display().to_string();
+    let mut view = view_below(head, lines, skip, &place, |digest| read_blob(env, digest))?;
+    view.problems.splice(0..0, found);
+    whole &= view.problems.is_empty();
     Ok(ReadView { view, whole })
-}
-
-/// Converts a line into the form of a view; `None` if it is an event that lacks a field.
-pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
-    let body = match raw.kind {
-        LineKind::Message => ContextBody::Message(UiMessage::from_object(raw.body)),
-        LineKind::Event => ContextBody::Event(ContextEvent::from_body(&raw.body)?),
-    };
-    let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
-    Some(ContextLine { seq, rev: raw.rev, inbox, body })
 }
 
 /// Reads the head of a log, from its first line alone.

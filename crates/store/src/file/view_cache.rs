@@ -5,19 +5,16 @@
 //! a missing blob, makes it read the log from the beginning. A long log is read in blocks, so that its bytes are never
 //! in memory all at once.
 
-use std::collections::HashSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::blobs::read_blob;
 use super::store_env::{Env, read_from};
-use super::view::{to_line, view_of};
+use super::view::view_of;
 use crate::disk::{DiskFile, FileLook, OpenMode};
-use crate::line::RawLine;
-use crate::rules::restore_texts;
+use crate::rules::GrowingView;
 use crate::scan::scan;
-use crate::{LedgerSeq, Seq, StorageError, View};
+use crate::{StorageError, View};
 use parking_lot::Mutex;
 
 /// The size of the blocks in which a long log is read.
@@ -34,9 +31,7 @@ struct CachedView {
     /// The number of bytes that were read, and their checksum.
     len: u64,
     crc: u32,
-    view: View,
-    /// The ids of the lines in the view.
-    ids: HashSet<String>,
+    growing: GrowingView,
 }
 
 impl ViewCache {
@@ -58,7 +53,7 @@ impl ViewCache {
         if let Some(mut kept) = kept
             && kept.add_new_lines(&log).map_err(failed)?
         {
-            return Ok(Some(state.insert(kept).view.clone()));
+            return Ok(Some(state.insert(kept).growing.view().clone()));
         }
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
         let seen = view_of(env, path, &bytes)?;
@@ -110,8 +105,8 @@ impl OpenLog<'_> {
 
 impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
-        let ids = view.lines.iter().map(|line| line.id().to_owned()).collect();
-        Self { file: look.file, len: bytes.len() as u64, crc: crc32c::crc32c(bytes), view, ids }
+        let (len, crc) = (bytes.len() as u64, crc32c::crc32c(bytes));
+        Self { file: look.file, len, crc, growing: GrowingView::new(view) }
     }
 
     /// Tells whether the log begins with the bytes that the view was made of.
@@ -138,7 +133,7 @@ impl CachedView {
         while self.len < log.look.len {
             let mut bytes = log.read_block(self.len)?;
             let is_last = self.len + bytes.len() as u64 == log.look.len;
-            let found = scan(&bytes, Some(self.view.position.seq.get() + 1));
+            let found = scan(&bytes, Some(self.growing.view().position.seq.get() + 1));
             if !is_last {
                 // A batch that goes on in the next block is read with that.
                 bytes.truncate(found.good_len);
@@ -148,7 +143,8 @@ impl CachedView {
                 return Ok(false);
             }
             for found in found.lines {
-                if self.add_line(log.env, found.line).is_none() {
+                let added = self.growing.add(found.line, |digest| read_blob(log.env, digest));
+                if added.is_none() {
                     return Ok(false);
                 }
             }
@@ -156,23 +152,5 @@ impl CachedView {
             self.crc = crc32c::crc32c_append(self.crc, &bytes);
         }
         Ok(true)
-    }
-
-    /// Adds a line to the view. Returns `None` if it does more than that.
-    fn add_line(&mut self, env: &Env, mut raw: RawLine) -> Option<()> {
-        if raw.rev > 0 || raw.event() == Some("head") {
-            return None;
-        }
-        let lost = restore_texts(&mut raw, |digest| read_blob(env, digest)).ok()?;
-        let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
-        let line = to_line(raw).filter(|_| lost.is_empty())?;
-        if !self.ids.insert(line.id().to_owned()) {
-            return None;
-        }
-        self.view.position.seq = Seq::new(seq);
-        self.view.crc = crc;
-        self.view.inbox = self.view.inbox.max(inbox.map(LedgerSeq::new));
-        self.view.lines.push(Arc::new(line));
-        Some(())
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::append::{LogEnd, missing_entry};
 use super::content::PreparedLine;
-use super::log_head::{CopiedRange, NewLog};
+use super::log_head::{CopiedRange, NewLog, read_head};
 use crate::line::{RawLine, UnnumberedLine};
 use crate::{
     ChatKey, Checkpoint, Gen, Head, LedgerSeq, LogPiece, Position, RefusedInput, RotateError,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The live log that a rotation seals.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveLog {
     /// The number of its head.
     pub first: Seq,
@@ -26,6 +26,22 @@ pub struct LiveLog {
     pub crc: u32,
     /// The highest ledger position that was ever promoted.
     pub inbox: Option<LedgerSeq>,
+}
+
+impl LiveLog {
+    /// Reads the state from the lines of a whole log; `None` if the first is no head.
+    pub fn read(lines: &[RawLine]) -> Option<Self> {
+        let (first, last) = lines.first().zip(lines.last())?;
+        let head = read_head(first)?;
+        let position = Position { generation: head.generation, seq: Seq::new(last.seq) };
+        let promoted = lines.iter().filter_map(|line| line.inbox).max().map(LedgerSeq::new);
+        Some(Self {
+            first: Seq::new(first.seq),
+            end: LogEnd { position, next: position.seq.next() },
+            crc: last.crc,
+            inbox: head.inbox.max(promoted),
+        })
+    }
 }
 
 /// A rotation with its new lines prepared and its copied lines read.
@@ -278,7 +294,7 @@ impl LogBody {
 mod tests {
     use super::*;
     use crate::ContextId;
-    use crate::rules::test_lines::{chat, numbered, prepared, promoted, revised};
+    use crate::rules::test_lines::{chat, log, numbered, prepared, promoted, revised};
 
     const NOW: Timestamp = Timestamp::from_millis(1_770_286_500_000);
 
@@ -350,6 +366,14 @@ mod tests {
             matches!(refused, Err(RotateError::Refused(RefusedInput::Twice(_)))),
             "{refused:?}"
         );
+    }
+
+    #[test]
+    fn the_state_of_a_log_is_read_from_its_lines() {
+        let lines = log(&[promoted("m1", 7), promoted("m2", 5), prepared("m3", "hi")]);
+        let crc = lines[3].crc;
+        assert_eq!(LiveLog::read(&lines), Some(LiveLog { crc, ..live() }));
+        assert_eq!(LiveLog::read(&lines[1..]), None, "it has no head");
     }
 
     #[test]
