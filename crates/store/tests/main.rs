@@ -18,6 +18,7 @@ mod followed;
 mod long_ledger;
 mod mended;
 mod names;
+mod rules;
 mod sealed;
 mod sweep;
 mod two_processes;

@@ -1,4 +1,4 @@
-//! The contract of a store: one suite of promises, for every back end.
+//! The contract of a store: one suite of promises, for every back end. It knows nothing of files.
 //!
 //! `ship_testkit::store_contract!(name, make)` makes a module of tests; `make` is an expression that
 //! gives a fresh store and whatever must live as long as it.
@@ -70,7 +70,7 @@ macro_rules! store_contract {
             #[test]
             fn $test() {
                 let (store, _keep) = $make;
-                $crate::sweep::block_on($crate::contract::promises::$test(&store));
+                $crate::runtime::block_on($crate::contract::promises::$test(&store));
             }
         )*
     };

@@ -26,6 +26,7 @@ pub mod histories;
 pub mod llm;
 pub mod power;
 pub mod random;
+pub mod runtime;
 pub mod sample;
 #[cfg(feature = "agent")]
 pub mod scripted_model;

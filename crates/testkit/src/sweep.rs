@@ -7,9 +7,7 @@
 mod branches;
 
 use std::collections::{BTreeMap, HashSet};
-use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use ship_message::UiMessage;
@@ -21,6 +19,7 @@ use crate::chat::{
     compaction, entry, everything, first_context, id, ledger_keys, message, options, text,
 };
 use crate::power;
+pub use crate::runtime::block_on;
 use crate::sim::{Fault, Lasts, SimDisk};
 
 const CHAT: &str = "telegram-chat--100123";
@@ -394,14 +393,6 @@ async fn is_sound(chat: &dyn Chat) -> Result<(), String> {
         Some(problem) => Err(format!("after a repair there is still {problem:?}")),
         None => Ok(()),
     }
-}
-
-/// Runs a future to its end on a small runtime.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    // Behind a pointer all futures are one type: the runtime is compiled once, and not for each of them.
-    let future: Pin<&mut dyn Future<Output = T>> = pin!(future);
-    runtime.expect("a runtime needs no more than memory").block_on(future)
 }
 
 /// What a sweep has done.

@@ -54,7 +54,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "testkit",
-        "contract histories llm texts two_processes scripted_model random sample shim example sweep chat power clock sim summary terminal",
+        "contract histories llm texts two_processes scripted_model random sample shim example sweep chat power clock sim runtime summary terminal",
     ),
 ];
 
