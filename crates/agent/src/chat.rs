@@ -31,7 +31,7 @@ pub(crate) use head_after_events::{
 };
 pub(crate) use last_operation::{
     AT, CheckpointChange, LastOperation, OPERATED, Places, UNSHOWN, WAS, carry_last_operation,
-    is_just_compacted, is_switch, last_operation, place_to_json,
+    is_just_compacted, is_switch, last_operation, messages_since_operation, place_to_json,
 };
 pub(crate) use ledger::{LEDGER_PAGE, is_message, lines_up_to, message_lines, promoted_messages};
 pub(crate) use log_size::LogSize;

@@ -9,7 +9,7 @@
 //! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference.
 //! - `log_place` finds a checkpoint or a message in any log.
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
-//!   `undo_in_place` undoes operations that did not leave the context.
+//!   `undo_in_place` undoes operations that did not leave the context. `undo_preview` tells what an undo would do.
 //! - `tool_calls` answers a model's calls, `switch_request` is the switch that one asks for, and `queued_operation`
 //!   performs a person's operation in a chat at rest.
 //! - `lost_messages` finds what a damaged log has lost and the snapshot of its context still tells.
@@ -33,8 +33,10 @@ mod target_log;
 mod target_origin;
 mod tool_calls;
 mod undo_in_place;
+mod undo_preview;
 
 pub use list::ContextList;
+pub use undo_preview::UndoPreview;
 
 pub(crate) use list::active_context;
 pub(crate) use operate::{move_cursor, operate_from_ledger, plan};

@@ -112,7 +112,7 @@ pub use context_operation::{
     ContextChange, ContextName, ContextOperation, Destination, OperationOutcome, OperationRefusal,
     WayBack,
 };
-pub use contexts::ContextList;
+pub use contexts::{ContextList, UndoPreview};
 pub use conversation::{ConversationError, ConversationHandle};
 pub use engine::{Agent, AgentBuilder, CompactionTrigger};
 pub use error::RunError;

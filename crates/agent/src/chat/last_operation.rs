@@ -3,8 +3,11 @@
 //! An operation that stays in its context is a line of the log. A compaction does not keep such lines, so the head
 //! that it writes carries the last operation.
 
+use std::sync::Arc;
+
 use ship_context::compact::is_summary;
 use ship_context::contexts::is_reference;
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::carry::{CompactionData, SWITCHED};
 use ship_store::{
@@ -73,6 +76,24 @@ pub(crate) fn last_operation(view: &View) -> LastOperation {
         }
     }
     carried.and_then(from_json).unwrap_or(LastOperation::Switch)
+}
+
+/// Returns the messages that came after the last operation. Those that a switch took along did not.
+pub(crate) fn messages_since_operation(view: &View) -> impl Iterator<Item = &UiMessage> {
+    let is_operation =
+        |line: &Arc<ContextLine>| is_switch(line) || operation_in_line(view, line).is_some();
+    let at = view.lines.iter().rposition(is_operation);
+    let switch = at.filter(|at| is_switch(&view.lines[*at]));
+    let published = switch.and_then(|_| messages_of_switch(&view.head));
+    let lines_before = &view.lines[..at.map_or(0, |at| at + 1)];
+    let before = lines_before.iter().filter(|line| line.message().is_some()).count();
+    view.messages().skip(published.unwrap_or(before))
+}
+
+/// Returns the number of messages with which a switch has published this log.
+fn messages_of_switch(head: &Head) -> Option<usize> {
+    let by = head.carry.published_by().filter(|by| by.generation == Some(head.generation))?;
+    usize::try_from(by.messages?).ok()
 }
 
 /// Whether nothing was said or done since the context was compacted.

@@ -213,7 +213,7 @@ impl OperationInProgress<'_> {
 }
 
 /// Whether a message is what a person asked, and no summary or meta text in the same role.
-fn is_question(message: &UiMessage) -> bool {
+pub(super) fn is_question(message: &UiMessage) -> bool {
     let kind = Metadata::of(message).kind();
     message.role() == Role::User && kind.is_none_or(|kind| kind == MessageKind::Normal)
 }

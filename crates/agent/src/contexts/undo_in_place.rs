@@ -30,7 +30,7 @@ pub(crate) fn undo_stays(agent: &Engine, view: &View) -> bool {
 }
 
 /// Whether an undo refers the person to `/compact --undo`. If originals are purged, that would not work either.
-fn names_compaction(agent: &Engine, view: &View) -> bool {
+pub(super) fn names_compaction(agent: &Engine, view: &View) -> bool {
     agent.rules.archive_on_compact && is_just_compacted(view)
 }
 

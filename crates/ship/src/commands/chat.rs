@@ -11,6 +11,7 @@ mod recap;
 mod screen;
 mod slash;
 mod typed_ahead;
+mod undo;
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -298,6 +299,7 @@ impl ChatScreen<'_> {
             Slash::Inspect => super::inspect::run(session).await,
             Slash::Compact(request) => super::compact::run(session, request).await,
             Slash::Model(name) => self.choose_model(name).await.map(|()| ExitCode::SUCCESS),
+            Slash::Undo(exchanges) => return self.undo(exchanges).await,
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
             Slash::Context(request) => {
                 let looked = context::show_requested(session, &self.agent, &request).await;

@@ -79,6 +79,30 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
 }
 
 #[test]
+fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
+    let ship = TestShip::new();
+    let told = |script: &str| -> Vec<String> {
+        let out = ship.piped(&["chat"], script).text();
+        out.lines().filter(|line| !line.starts_with("I am the")).map(str::to_owned).collect()
+    };
+    // A switch that is long ago is not undone by surprise: the exchange since is.
+    let lines = told("plan the database\n/context new Dinner\nsoup?\nsalt?\n/undo\n");
+    assert_eq!(lines[1], "Took back “salt?” and its answer. /undo brings it back.");
+    assert_eq!(turns(&ship), ["soup?", &echo("soup?")]);
+    let lines = told("/undo\n");
+    assert_eq!(lines, ["Undid the step back: now in “Dinner”. /undo again restores it."]);
+    assert_eq!(turns(&ship).len(), 4);
+    let lines = told("/undo 2\n/undo\n");
+    let taken = "Took back your last 2 messages, from “soup?” on. /undo brings it back.";
+    let undone = "Undid /clear: now in “Dinner”. /undo again restores it.";
+    assert_eq!(lines, [taken, undone]);
+    let lines = told("/undo 3\n/checkpoint early\n/undo\n");
+    assert_eq!(lines[0], "There are fewer than 3 messages of yours here. Nothing has changed.");
+    assert_eq!(lines[2], "The checkpoint “early” is taken back.");
+    assert_eq!(turns(&ship).len(), 4);
+}
+
+#[test]
 fn a_program_reads_lines_of_json_from_a_chat_also_about_contexts() {
     let ship = two_contexts();
     let ran = ship.piped(&["chat", "--json"], "/context load -\n/context load moon\n/context\n");

@@ -1,6 +1,6 @@
 //! Performs what a person asks for about contexts, and shows where the chat is then.
 
-use ship_agent::{ContextOperation, OperationOutcome};
+use ship_agent::{ContextChange, ContextOperation, OperationOutcome};
 use ship_store::ContextId;
 
 use super::{ChatAction, ChatScreen, recap};
@@ -15,6 +15,15 @@ use crate::table;
 impl ChatScreen<'_> {
     /// Performs an operation on the contexts. After it, a waiting message may be left to answer.
     pub(super) async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
+        self.operate_and_tell(operation, |_| None).await
+    }
+
+    /// Performs an operation on the contexts, and tells of its effect in these words, if there are any.
+    pub(super) async fn operate_and_tell(
+        &self,
+        operation: ContextOperation,
+        tell: impl Fn(&ContextChange) -> Option<String>,
+    ) -> Result<ChatAction, Failure> {
         let (session, agent) = (self.session, &self.agent);
         let before = self.active_context().await;
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
@@ -28,7 +37,12 @@ impl ChatScreen<'_> {
             Ok(operated) if session.json => {
                 context::print_outcome(session, agent, &operation, operated).await
             }
-            Ok(operated) => {
+            Ok(mut operated) => {
+                if let OperationOutcome::Done(change) = &mut operated
+                    && let Some(line) = tell(change)
+                {
+                    (change.line, change.way_back) = (line, None);
+                }
                 context::print_outcome_in_chat(session, agent, &operation, operated).await
             }
         };
@@ -53,7 +67,8 @@ impl ChatScreen<'_> {
             return Ok(());
         }
         let style = Style::of_stdout();
-        for line in self.recap(recap::OF_CONTEXT).await? {
+        // A context that cannot be read is reported when it is used.
+        for line in self.recap(recap::OF_CONTEXT).await.unwrap_or_default() {
             output::print_line(&style.dim(&table::fit(&format!("  {line}"), table::columns())))?;
         }
         Ok(())

@@ -21,6 +21,8 @@ pub(super) enum Slash {
     Edit(String),
     /// Chooses the model of this chat, or tells which one answers.
     Model(Option<String>),
+    /// Takes the last operation back, or this number of exchanges.
+    Undo(Option<usize>),
     /// Concerns the contexts of the chat.
     Context(ContextRequest),
     Chats,
@@ -52,7 +54,7 @@ pub(super) const COMMANDS: [Listed; 17] = [
     listed("/rewind", "NAME", "go back to a point; what followed is kept"),
     listed("/fork", "[NAME]", "continue in a copy; --to CHAT in another chat"),
     listed("/clear", "", "begin a clean context; /undo brings this back"),
-    listed("/undo", "", "undo the last of these; again restores it"),
+    listed("/undo", "[N]", "take back the last exchange or command; again restores it"),
     listed("/compact", "[WORDS]", "make room with a summary; /compact undo"),
     listed("/chats", "", "the chats of this project"),
     listed("/config", "", "all settings"),
@@ -218,6 +220,8 @@ mod tests {
             ("/edit", LineMeaning::Command(Slash::Edit(String::new()))),
             ("/edit a b", LineMeaning::Command(Slash::Edit("a b".to_owned()))),
             ("/model", LineMeaning::Command(Slash::Model(None))),
+            ("/undo", LineMeaning::Command(Slash::Undo(None))),
+            ("/undo 2", LineMeaning::Command(Slash::Undo(Some(2)))),
             ("/model gpt-5 ", LineMeaning::Command(Slash::Model(Some("gpt-5".to_owned())))),
             ("/", LineMeaning::Message),
             ("1/2", LineMeaning::Message),
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn words_behind_a_command_that_takes_none_are_not_sent() {
-        for line in ["/help me with this", "/history of Rome", "/undo that, please", "/retry it"] {
+        for line in ["/help me with this", "/history of Rome", "/undo that, please", "/retry it", "/undo 0"] {
             assert!(matches!(interpret_line(line), LineMeaning::Usage(_)), "{line}");
         }
         assert_eq!(message_text("//tmp is full"), "/tmp is full");

@@ -7,7 +7,7 @@ use super::{LineMeaning, Listed, Slash, listed};
 use crate::commands::context::ContextRequest;
 
 /// The subcommands of `/context`.
-pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
+pub(in super::super) const SUBCOMMANDS: [Listed; 8] = [
     listed("list", "", "list them, like /context alone; --limit N"),
     listed("show", "[X]", "what is in this one, or in X"),
     listed("new", "[TITLE]", "begin a clean one; --reason WHY"),
@@ -15,6 +15,7 @@ pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
     listed("recall", "X", "show X to the model once, and stay here"),
     listed("clear", "", "drop this one; /undo brings it back"),
     listed("rename", "TITLE", "give it a new title"),
+    listed("undo", "", "undo the last of these, whatever was said since"),
 ];
 
 /// Interprets a command about contexts; `None` for any other command.
@@ -25,14 +26,13 @@ pub(super) fn interpret_command(name: &str, rest: &str) -> Option<LineMeaning> {
         "/checkpoint" => given.map(|name| ContextOperation::Checkpoint { name }),
         "/rewind" => given.map(|to| ContextOperation::Rewind { to }),
         "/fork" => return Some(parse_fork(rest)),
-        "/undo" => Some(ContextOperation::Undo).filter(|_| given.is_none()),
+        "/undo" => return Some(parse_undo(rest)),
         "/retry" => Some(ContextOperation::Retry).filter(|_| given.is_none()),
         "/clear" => Some(ContextOperation::Clear).filter(|_| given.is_none()),
         _ => return None,
     };
     let usage = match name {
         "/checkpoint" => "/checkpoint NAME names this point.",
-        "/undo" => "/undo takes the last operation back, and nothing stands behind it.",
         "/retry" => "/retry asks your last message again, and nothing stands behind it.",
         "/clear" => "/clear leaves this context, and nothing stands behind it.",
         _ => "/rewind NAME goes back to a checkpoint, or to a message by its id.",
@@ -59,6 +59,7 @@ fn parse_context(rest: &str) -> LineMeaning {
         ("load", Some(which)) => load(which),
         ("recall", Some(which)) => recall(which),
         ("clear", None) => operation_line(ContextOperation::Clear),
+        ("undo", None) => operation_line(ContextOperation::Undo),
         ("rename", Some(title)) => operation_line(ContextOperation::Rename { title }),
         ("load" | "recall", None) => {
             LineMeaning::Usage("Which one? An id, words of it, or - for the one left last.")
@@ -70,6 +71,15 @@ fn parse_context(rest: &str) -> LineMeaning {
         _ => LineMeaning::Usage(
             "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.",
         ),
+    }
+}
+
+/// Parses `/undo [N]`.
+fn parse_undo(rest: &str) -> LineMeaning {
+    match (rest, rest.parse()) {
+        ("", _) => LineMeaning::Command(Slash::Undo(None)),
+        (_, Ok(exchanges @ 1..)) => LineMeaning::Command(Slash::Undo(Some(exchanges))),
+        _ => LineMeaning::Usage("/undo takes back the last thing, /undo N your last N messages."),
     }
 }
 
@@ -201,7 +211,7 @@ mod tests {
                 "/fork a b",
                 operation_line(ContextOperation::Fork { at: Some(text("a b")), to: None }),
             ),
-            ("/undo", operation_line(ContextOperation::Undo)),
+            ("/context undo", operation_line(ContextOperation::Undo)),
             ("/retry", operation_line(ContextOperation::Retry)),
             ("/clear", operation_line(ContextOperation::Clear)),
         ] {
