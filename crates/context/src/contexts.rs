@@ -46,5 +46,7 @@ pub use switch_rules::{
     SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, calls_in_order, check_switch, has_other_messages,
     switch_of,
 };
-pub use title::{branch_title, clean_title, title_of_messages, title_of_utterances};
+pub use title::{
+    branch_title, clean_title, title_of_messages, title_of_utterances, without_branch_note,
+};
 pub use utterance::{Speaker, Utterance, UtteranceLimits, newest_within, utterances};

@@ -10,7 +10,7 @@ use ship_store::{
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
 use super::operate::{OperationInProgress, OperationResult};
-use super::target_log::TargetLog;
+use super::target_log::{TargetLog, lacks_answer};
 use super::target_origin::OperationPlan;
 use crate::chat::{ENTERED, SWITCHED, has_content, messages_left_behind};
 use crate::context_operation::{
@@ -42,8 +42,11 @@ impl OperationPlan {
             _ => None,
         };
         let left_behind = messages_left_behind(view, &moving.current);
-        // A context in which nothing was said is not archived.
-        let is_kept = has_content(view, &moving.current) && !target.drops_left_context;
+        // A context in which nothing was said is not archived, and so is one that a retry leaves without an answer.
+        let is_unanswered = *operation == ContextOperation::Retry && lacks_answer(view);
+        let is_kept = has_content(view, &moving.current)
+            && !target.drops_left_context
+            && !is_unanswered;
         let why = reason.unwrap_or(operation.name());
         let note = ArchiveNote { at: now, reason: why, sealed: None };
         let mut snapshot = archive.snapshot_of(view, &left_behind, note);
@@ -169,13 +172,18 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
 /// Returns the line that a person reads, without the way back. A branch often has the title of its origin, so the line
 /// says that it is one.
 fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
-    let Some(left) = left else { return format!("Now in “{title}”.") };
+    let Some(left) = left else {
+        return match wanted {
+            ContextOperation::Retry => "Asking again.".to_owned(),
+            _ => format!("Now in “{title}”."),
+        };
+    };
     match wanted {
         ContextOperation::Rewind { to } => {
             format!("Back at “{to}”. What came after stays in “{}”", left.title)
         }
         ContextOperation::Retry => {
-            format!("Asking again. The answer before stays in “{}”", left.title)
+            format!("Asking again. The earlier answer is kept in “{}”", left.title)
         }
         ContextOperation::Fork { at: Some(at), .. } => {
             format!("Now in a copy of “{}” up to “{at}”", left.title)

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use ship_context::contexts::{branch_title, clean_title, is_reference};
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage};
+use ship_message::{Role, UiMessage, UiPart};
 use ship_store::carry::PublishedBy;
 use ship_store::{
     ContextId, ContextLine, Head, LogPiece, Metadata, Position, SealedName, Seq, View,
+    without_notices,
 };
 
 use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::lost_messages::{LostMessage, LostMessages};
 use super::operate::OperationInProgress;
-use super::target_origin::TargetOrigin;
+use super::target_origin::{TargetOrigin, is_question};
 use crate::chat::{
     Activation, CompactionState, head_after_events, loaded_skills, messages_left_behind,
     sealed_head_after_events,
@@ -155,7 +156,10 @@ impl OperationInProgress<'_> {
         ]);
         head.forked_from = Some(from.into());
         head.context = self.new_id();
-        head.title = Some(self.title_of_branch(view, by, spot.checkpoint.as_deref()));
+        // Where nothing was answered, the branch takes the place of its origin.
+        if by != "retry" || !lacks_answer(self.view) {
+            head.title = Some(self.title_of_branch(view, by, spot.checkpoint.as_deref()));
+        }
         let messages: Vec<&UiMessage> = view.messages().collect();
         let question = self.answered_question(&messages);
         match by {
@@ -220,6 +224,16 @@ impl OperationInProgress<'_> {
     }
 }
 
+/// Whether the last question got no answer, but at most a notice of a failure.
+pub(super) fn lacks_answer(view: &View) -> bool {
+    let says_something = |part: &UiPart| match part {
+        UiPart::Text(text) => !text.text().trim().is_empty(),
+        part => matches!(part, UiPart::Tool(_) | UiPart::File(_)),
+    };
+    let mut answers = view.messages().rev().take_while(|message| !is_question(message));
+    answers.all(|answer| !without_notices(answer).parts().iter().any(says_something))
+}
+
 /// Returns the end of a log of which every line can be read.
 fn end_of(view: &View) -> Option<(Position, u32)> {
     view.problems.is_empty().then_some((view.position, view.crc))
@@ -246,7 +260,6 @@ pub(super) fn spans(
 
 #[cfg(test)]
 mod tests {
-    use ship_message::UiPart;
     use ship_store::{ContextBody, Timestamp};
 
     use super::*;

@@ -219,7 +219,7 @@ async fn a_question_is_asked_again_and_both_answers_are_kept() {
     place.say("the boat").await;
     place.minds(|seen| super::place::says(&format!("Well, {} messages.", seen.len())));
     let told = place.done(ContextOperation::Retry).await;
-    assert!(told.starts_with("Asking again. The answer before stays in “the trip”"), "{told}");
+    assert!(told.starts_with("Asking again. The earlier answer is kept in “the trip”"), "{told}");
     // Another process may have to give the answer.
     let place = place.again();
     place.minds(|seen| super::place::says(&format!("Well, {} messages.", seen.len())));

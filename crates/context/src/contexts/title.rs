@@ -63,6 +63,13 @@ pub fn branch_title(origin: &str, operation: &str, checkpoint: Option<&str>) -> 
     format!("{} ({note})", cut_to(title, COLUMNS_MAX - columns(&note) - 3))
 }
 
+/// Returns a title without the note that a question was asked again or taken back. Where no other context has the rest
+/// of the title, the note tells nothing.
+pub fn without_branch_note(title: &str) -> &str {
+    let notes = [" (asked again)", " (rewound)"];
+    notes.iter().find_map(|note| title.strip_suffix(note)).unwrap_or(title)
+}
+
 /// Makes a title from messages: the person's first question, or else the first message, or else the day.
 pub fn title_of_utterances(utterances: &[Utterance], created_at: Timestamp) -> String {
     make_title(utterances.iter(), created_at)

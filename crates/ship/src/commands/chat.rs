@@ -538,6 +538,9 @@ impl ChatScreen<'_> {
                 false => "(stopped)",
             })?;
         }
+        if matches!(outcome, Some(Outcome::Failed(_))) && self.input.is_interactive() {
+            self.print_note("/retry asks again.")?;
+        }
         Ok(ChatAction::Listen)
     }
 

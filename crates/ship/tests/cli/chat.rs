@@ -28,11 +28,11 @@ fn a_message_is_asked_again_and_a_context_is_cleared() {
     let ship = TestShip::new();
     let out = ship.piped(&["chat"], "/retry\nhello\n/retry\n/clear\n/undo\n").text();
     assert!(out.contains("Nothing was said in `terminal:main` yet."), "{out}");
-    assert!(out.contains("Asking again. The answer before stays in “hello”"), "{out}");
+    assert!(out.contains("Asking again. The earlier answer is kept in “hello”"), "{out}");
     assert_eq!(out.matches(&echo("hello")).count(), 2, "{out}");
     let active = "“hello (asked again)”";
     assert!(out.contains(&format!("Left {active}")), "{out}");
-    assert!(out.contains(&format!("Now in {active}.")), "{out}");
+    assert!(out.contains(&format!("now in {active}.")), "{out}");
     let answer = ("assistant", &*echo("hello"));
     assert_eq!(ship.said(), talk(&[("user", "hello"), answer, answer]), "both are kept");
 }

@@ -76,3 +76,27 @@ fn a_recap_shows_the_question_that_failed_and_why() {
     let told = world.ship.run(&["history", "--last", "1"]).text();
     assert!(told.starts_with("ship: I could not answer: "), "it is not the agent's: {told}");
 }
+
+#[test]
+fn a_question_that_failed_is_asked_again_without_a_trace_among_the_contexts() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::server_error()).then(Answer::text("Aye."));
+    let mut chat = world.ship.terminal(60, &["chat"]);
+    chat.until("> ");
+    chat.types("One?\r");
+    chat.until("/retry asks again.");
+    chat.until("> ");
+    chat.types("/retry\r");
+    chat.until("Aye.");
+    chat.until("> ");
+    let screen = chat.screen();
+    let at = screen.iter().position(|line| line == "> /retry").expect("the command");
+    assert_eq!(screen[at + 1..at + 4], ["Asking again.", "> One?", "Aye."], "{screen:#?}");
+    chat.leave();
+    let list = world.ship.run(&["context", "list"]).text();
+    assert!(list.starts_with("* One?  2 messages  active  c_"), "{list}");
+    assert_eq!(list.lines().count(), 1, "{list}");
+    let _ = world.ship.run(&["undo"]).text();
+    let told = world.ship.run(&["context", "show"]).text();
+    assert!(told.contains("One?") && !told.contains("Aye."), "it can be undone: {told}");
+}

@@ -1,5 +1,6 @@
 //! The recap of a chat or a context to which a person comes back: when it was left, and the last exchanges.
 
+use ship_context::contexts::without_branch_note;
 use ship_context::ends_with_question;
 use ship_message::UiMessage;
 use ship_project::Settings;
@@ -62,7 +63,7 @@ impl Recap {
             return Vec::new();
         }
         let left = self.left.map(|left| time_ago(now, left));
-        let title = escape_unprintable(title);
+        let title = escape_unprintable(without_branch_note(title));
         let first = format!("Left {}: {title}", left.as_deref().unwrap_or("at an unknown time"));
         std::iter::once(first).chain(self.lines).collect()
     }
@@ -86,7 +87,7 @@ mod tests {
     fn recap(messages: &[UiMessage], exchanges: usize) -> Vec<String> {
         let messages: Vec<&UiMessage> = messages.iter().collect();
         let now = Timestamp::from_millis(1_000 + 2 * 3_600_000);
-        Recap::new(&messages, exchanges, &Settings::default()).lines("Counting", now)
+        Recap::new(&messages, exchanges, &Settings::default()).lines("Counting (asked again)", now)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `ship context list`: prints the active context and the archived ones.
 
 use ship_agent::{Agent, ContextList};
-use ship_context::contexts::IndexItem;
+use ship_context::contexts::{IndexItem, without_branch_note};
 use ship_message::json::{Json, Object};
 
 use super::contexts;
@@ -59,11 +59,23 @@ fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Resul
         when: "active".to_owned(),
         id: active.context().to_string(),
     };
-    let rows: Vec<Row> = std::iter::once(first).chain(listed.iter().map(row)).collect();
+    let mut rows: Vec<Row> = std::iter::once(first).chain(listed.iter().map(row)).collect();
+    drop_needless_notes(&mut rows);
     output::print_line(&format_rows(&rows, table::columns(), Style::of_stdout()).join("\n"))?;
     match index.items().len().saturating_sub(listed.len()) {
         0 => Ok(()),
         more => print_dim(&format!("  and {more} more; --limit N lists them")),
+    }
+}
+
+/// Drops the notes from titles that no other context has.
+fn drop_needless_notes(rows: &mut [Row]) {
+    let plain: Vec<String> =
+        rows.iter().map(|row| without_branch_note(&row.title).to_owned()).collect();
+    for (row, title) in rows.iter_mut().zip(&plain) {
+        if plain.iter().filter(|other| *other == title).count() == 1 {
+            row.title.clone_from(title);
+        }
     }
 }
 
@@ -112,15 +124,26 @@ pub(super) fn count_text(messages: u64) -> String {
 mod tests {
     use super::*;
 
+    fn row(mark: &'static str, title: &str, count: u64, when: &str) -> Row {
+        let id = "c_20260205_4f1c22d09a7e".to_owned();
+        let (title, messages) = (title.to_owned(), count_text(count));
+        Row { mark, title, messages, when: when.to_owned(), id }
+    }
+
+    #[test]
+    fn a_note_in_a_title_stands_only_where_it_tells_two_contexts_apart() {
+        let titles = |titles: &[&str]| -> Vec<String> {
+            let mut rows: Vec<Row> = titles.iter().map(|title| row("", title, 1, "")).collect();
+            drop_needless_notes(&mut rows);
+            rows.into_iter().map(|row| row.title).collect()
+        };
+        assert_eq!(titles(&["a (asked again)", "b (copy)"]), ["a", "b (copy)"]);
+        let both = ["a (rewound)", "a", "b"];
+        assert_eq!(titles(&both), both);
+    }
+
     #[test]
     fn a_list_has_columns_where_there_is_room_and_two_lines_for_each_context_elsewhere() {
-        let row = |mark: &'static str, title: &str, count, when: &str| Row {
-            mark,
-            title: title.to_owned(),
-            messages: count_text(count),
-            when: when.to_owned(),
-            id: "c_20260205_4f1c22d09a7e".to_owned(),
-        };
         let long = "plan the migration of the database to another machine in March";
         let rows = [row("* ", "Dinner", 1, "active"), row("  ", long, 12, "2 hours ago")];
         let plain = Style::plain();
