@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ship_agent::{Agent, AgentBuilder, chosen_model, open_store};
 use ship_context::contexts::UtteranceLimits;
-use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
+use ship_message::json::Json;
+use ship_project::{Address, Project, ProviderName, Secrets, find_root, read_system_texts};
 use ship_store::{
     About, ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder,
 };
@@ -203,6 +204,31 @@ impl Session {
         }
     }
 
+    /// Returns the names of the models that are known here: the one of the settings, the one of the chat, and those
+    /// that the host has shown something of.
+    pub(crate) fn known_models(&self) -> Vec<String> {
+        if self.is_offline() {
+            return Vec::new();
+        }
+        let mut names: Vec<String> = chosen_model(&self.project).into_iter().collect();
+        names.extend(self.chosen_model().map(|chosen| chosen.name));
+        names.extend(self.models_of_host());
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+
+    /// Returns the models in the memory of hosts that belong to this provider. It is only a help: a file that cannot be
+    /// read has none.
+    fn models_of_host(&self) -> Vec<String> {
+        let file = self.project.root().join(".ship/hosts.json");
+        let json = std::fs::read(file).ok().and_then(|bytes| Json::parse_bytes(&bytes).ok());
+        let provider = self.project.provider().provider;
+        let address = self.project.settings().llm.base_url.as_ref().map(Address::masked);
+        let address = address.as_deref().unwrap_or_default().trim_end_matches('/');
+        models_in(json.as_ref(), provider.as_str(), address)
+    }
+
     /// Whether the offline model answers.
     pub(crate) fn is_offline(&self) -> bool {
         self.project.provider().provider == ProviderName::Offline
@@ -281,4 +307,31 @@ pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
 pub(crate) fn environment_secrets() -> Secrets {
     let variables: Vec<(String, String)> = environment().collect();
     Secrets::collect(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())), [])
+}
+
+/// Returns the models of a provider at an address in the memory of hosts, whose keys are provider, address and model.
+fn models_in(hosts: Option<&Json>, provider: &str, address: &str) -> Vec<String> {
+    let hosts = hosts.and_then(|json| json.get("hosts")?.as_object());
+    let model = |host: &str| {
+        let (at, model) = host.strip_prefix(provider)?.trim_start().split_once(' ')?;
+        at.starts_with(address).then(|| model.to_owned())
+    };
+    hosts.into_iter().flat_map(|hosts| hosts.keys()).filter_map(model).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_models_that_a_host_has_shown_are_known_by_name() {
+        let hosts = r#"{"v":1,"hosts":{
+            "openai https://a.test/v1 gpt-5":{},"openai https://b.test big":{},"anthropic https://a.test tiny":{}
+        }}"#;
+        let hosts = Json::parse(hosts).unwrap();
+        let models = |address: &str| models_in(Some(&hosts), "openai", address);
+        assert_eq!(models("https://a.test"), ["gpt-5"]);
+        assert_eq!(models(""), ["gpt-5", "big"]);
+        assert!(models_in(None, "openai", "").is_empty());
+    }
 }

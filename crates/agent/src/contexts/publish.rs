@@ -44,9 +44,8 @@ impl OperationPlan {
         let left_behind = messages_left_behind(view, &moving.current);
         // A context in which nothing was said is not archived, and so is one that a retry leaves without an answer.
         let is_unanswered = *operation == ContextOperation::Retry && lacks_answer(view);
-        let is_kept = has_content(view, &moving.current)
-            && !target.drops_left_context
-            && !is_unanswered;
+        let is_kept =
+            has_content(view, &moving.current) && !target.drops_left_context && !is_unanswered;
         let why = reason.unwrap_or(operation.name());
         let note = ArchiveNote { at: now, reason: why, sealed: None };
         let mut snapshot = archive.snapshot_of(view, &left_behind, note);

@@ -23,8 +23,7 @@ impl UndoPreview {
         let is_switch = last_operation(view) == LastOperation::Switch;
         let by = view.head.carry.published_by().filter(|_| is_switch);
         let questions = messages_since_operation(view).filter(|message| is_question(message));
-        let questions_since =
-            if names_compaction(engine, view) { 0 } else { questions.count() };
+        let questions_since = if names_compaction(engine, view) { 0 } else { questions.count() };
         Self { switch: by.and_then(|by| by.operation), questions_since }
     }
 }

@@ -29,7 +29,8 @@ use super::context_news::ContextNews;
 use super::frozen_holder::FrozenHolder;
 use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;
-use super::message_exchange::{AcceptResult, MessageExchange, open_questions};
+use super::message_exchange::{AcceptResult, MessageExchange, active_messages, open_questions};
+use super::message_line::last_messages;
 use super::polling::until_next_read;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
@@ -228,11 +229,9 @@ impl ChatScreen<'_> {
                         for notice in &news {
                             printer.line(&context::dim_line(&notice.line_for_chat()))?;
                         }
-                        // Completions are only a help: a failure to read the contexts is no news.
-                        if let (false, Ok(Some(contexts))) =
-                            (news.is_empty(), self.agent.contexts(&self.session.chat).await)
-                        {
-                            self.completions.set_words(&contexts);
+                        if !news.is_empty() {
+                            // Completions are only a help: a failure to read the contexts is no news.
+                            let _ = update_words(&self.completions, self.session, &self.agent).await;
                         }
                     }
                     // The failure is reported after the line is typed, if it persists.
@@ -247,10 +246,8 @@ impl ChatScreen<'_> {
         for notice in self.news.read().await? {
             output::print_line(&context::dim_line(&notice.line_for_chat()))?;
         }
-        if self.input.is_interactive()
-            && let Some(contexts) = self.agent.contexts(&self.session.chat).await?
-        {
-            self.completions.set_words(&contexts);
+        if self.input.is_interactive() {
+            update_words(&self.completions, self.session, &self.agent).await?;
         }
         Ok(())
     }
@@ -282,7 +279,13 @@ impl ChatScreen<'_> {
             Some(_) => format!("{model}, until you leave."),
             None if self.session.is_offline() => model,
             None => format!("{model}; /model NAME chooses another one for this chat."),
-        })
+        })?;
+        match self.session.known_models() {
+            known if known.len() > 1 => {
+                self.print_note(&format!("Known here: {}", known.join(", ")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Performs a command. A failure is reported and does not end the chat.
@@ -571,4 +574,18 @@ impl ChatScreen<'_> {
             Some(result) => Ok(result?),
         }
     }
+}
+
+/// Reads the words that can be completed.
+async fn update_words(
+    completions: &Completions,
+    session: &Session,
+    agent: &Agent,
+) -> Result<(), Failure> {
+    completions.set_models(session.known_models());
+    let Some(contexts) = agent.contexts(&session.chat).await? else { return Ok(()) };
+    let messages = active_messages(&*session.store()?, &session.chat).await?;
+    let messages = last_messages(messages.iter(), session.project.settings());
+    completions.set_words(&contexts, messages);
+    Ok(())
 }

@@ -25,7 +25,7 @@ pub(crate) fn answer_script() {
 
 /// Adds the names that a project has to the arguments that take them.
 fn with_candidates(command: clap::Command, is_bash: bool) -> clap::Command {
-    let checkpoints = move |typed: &OsStr| candidates::checkpoints(typed, is_bash);
+    let checkpoints = move |typed: &OsStr| candidates::places(typed, is_bash);
     let folder = |argument: clap::Arg| argument.value_hint(ValueHint::DirPath);
     let command = command
         .mut_arg("project", folder)

@@ -149,6 +149,7 @@ pub(super) async fn print_outcome(
         OperationOutcome::Done(changed) => {
             let way_back = changed.way_back.as_ref();
             let line = line_for_shell(&changed.line, way_back, &session.chat_flags);
+            let line = line + &way_to_copy(session, &changed);
             output::print_line(&table::wrap_text(&output::escape_unprintable(&line), 0))?;
             print_recalled(session, agent, operation).await
         }
@@ -172,7 +173,8 @@ pub(super) async fn print_outcome_in_chat(
     match operated {
         OperationOutcome::Queued => note(&operated.line()),
         OperationOutcome::Done(changed) => {
-            note(&line_for_chat(&changed.line, changed.way_back.as_ref()))?;
+            let line = line_for_chat(&changed.line, changed.way_back.as_ref());
+            note(&(line + &way_to_copy(session, &changed)))?;
             print_recalled(session, agent, operation).await
         }
         OperationOutcome::NotDone(not_done) => {
@@ -208,6 +210,14 @@ fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
             .with_offered_contexts(not_done.offered)
             .with_hint("name one by its id; `ship context list` lists them"),
     }
+}
+
+/// Returns the sentence that leads to a copy in another chat; nothing if there is none.
+fn way_to_copy(session: &Session, changed: &ContextChange) -> String {
+    let Some(chat) = &changed.chat else { return String::new() };
+    let chat = output::quote_for_shell(chat.as_str());
+    let command = session.chat_flags.of_project().add_to(&format!("ship chat --chat {chat}"));
+    format!(" To go there: {command}")
 }
 
 fn to_json(session: &Session, changed: &ContextChange) -> Json {

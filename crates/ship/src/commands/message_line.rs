@@ -48,6 +48,24 @@ pub(crate) fn notice_line(notice: &str) -> String {
     if notice.starts_with('(') { notice.to_owned() } else { format!("ship: {notice}") }
 }
 
+/// The number of messages that are offered for completion.
+const OFFERED: usize = 30;
+
+/// Returns the ids of the last messages, each with its first line, the newest first.
+pub(crate) fn last_messages<'m>(
+    messages: impl DoubleEndedIterator<Item = &'m UiMessage>,
+    settings: &Settings,
+) -> Vec<(String, String)> {
+    let named = |message: &UiMessage| {
+        let line = match is_of_person(message) {
+            true => Some(question_line(message)),
+            false => answer_line(message, settings),
+        };
+        Some((message.id()?.to_owned(), line?))
+    };
+    messages.rev().filter(|message| is_said(message)).filter_map(named).take(OFFERED).collect()
+}
+
 /// Whether a message is part of the conversation, and no summary or reference.
 pub(crate) fn is_said(message: &UiMessage) -> bool {
     let is_answer = message.role() == Role::Assistant;

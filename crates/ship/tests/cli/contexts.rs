@@ -285,7 +285,8 @@ fn a_copy_in_another_chat_goes_on_by_itself() {
     let line = ship.run(&["fork", "--to", there[1]]).text();
     assert_eq!(
         line,
-        "“one (copy)” goes on in the chat `terminal:try it`; this chat stays as it is.\n"
+        "“one (copy)” goes on in the chat `terminal:try it`; this chat stays as it is. \
+         To go there: ship chat --chat 'terminal:try it'\n"
     );
     for said in ["three", "four", "five"] {
         let answer = ship.run(&["send", said, there[0], there[1]]).text();

@@ -66,7 +66,12 @@ fn bash_completes_chats_contexts_checkpoints_settings_and_folders() {
     assert_eq!(complete(&["ship", "context", "show", "data"]), [left.as_str()]);
     assert_eq!(complete(&["ship", "--chat", "api:one", "context", "load", "c_"]), [""]);
     assert_eq!(complete(&["ship", "rewind", "bef"]), ["'before the rewrite'"]);
-    assert_eq!(complete(&["ship", "fork", "--at", ""]), ["'before the rewrite'"]);
+    let places = complete(&["ship", "fork", "--at", ""]);
+    assert_eq!(places[0], "'before the rewrite'");
+    let message =
+        text(ship.run(&["history", "--json", "--last", "1"]).json_lines().last().unwrap(), "id");
+    assert!(places[1..].contains(&message), "{places:?}");
+    assert_eq!(complete(&["ship", "rewind", &message[..9]]), [message]);
     assert_eq!(complete(&["ship", "config", "set", "llm.re"]), ["llm.retries", "llm.requestFacts"]);
     std::fs::create_dir(ship.root().join("elsewhere")).unwrap();
     assert_eq!(complete(&["ship", "--project", "else"]), ["elsewhere/"]);

@@ -1,4 +1,4 @@
-//! Completes commands, their arguments, contexts, checkpoints and files with Tab.
+//! Completes commands, their arguments, contexts, checkpoints, messages, models and files with Tab.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +23,9 @@ struct CompletionWords {
     /// The id and the title of each archived context, the one left last first.
     contexts: Vec<(String, String)>,
     checkpoints: Vec<String>,
+    /// The id and the first line of each of the last messages, the newest first.
+    messages: Vec<(String, String)>,
+    models: Vec<String>,
 }
 
 /// Completes lines that begin with a slash, and paths behind an `@`. The chat updates the words when they change.
@@ -34,16 +37,20 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    /// Replaces the words to choose from.
-    pub(super) fn set_words(&self, contexts: &ContextList) {
+    /// Replaces the models to choose from.
+    pub(super) fn set_models(&self, models: Vec<String>) {
+        self.words.lock().models = models;
+    }
+
+    /// Replaces the other words to choose from.
+    pub(super) fn set_words(&self, contexts: &ContextList, messages: Vec<(String, String)>) {
         let named = |item: &ship_context::contexts::IndexItem| {
             (item.context.as_str().to_owned(), item.title.clone())
         };
-        let known = CompletionWords {
-            contexts: contexts.index.items().iter().map(named).collect(),
-            checkpoints: contexts.checkpoints.clone(),
-        };
-        *self.words.lock() = known;
+        let mut words = self.words.lock();
+        words.contexts = contexts.index.items().iter().map(named).collect();
+        words.checkpoints.clone_from(&contexts.checkpoints);
+        words.messages = messages;
     }
 
     /// Makes the next completion turn the backslash before the cursor into a new line. The editor has no other command
@@ -70,7 +77,13 @@ impl Completions {
         }
         if let Some((at, rest)) = behind("/rewind").or_else(|| behind("/fork")) {
             let known = self.words.lock();
-            return (at, matching_words(known.checkpoints.iter().map(String::as_str), rest));
+            let mut found = matching_words(known.checkpoints.iter().map(String::as_str), rest);
+            found.extend(matching_names(&known.messages, rest, |(id, _)| id.clone()));
+            return (at, found);
+        }
+        if let Some((at, rest)) = behind("/model") {
+            let known = self.words.lock();
+            return (at, matching_words(known.models.iter().map(String::as_str), rest));
         }
         match typed.starts_with('/') {
             true => (0, matching_words(COMMANDS.iter().map(|command| command.name), typed)),
@@ -81,17 +94,11 @@ impl Completions {
     /// Returns the contexts with a title or id that begins with the typed text.
     fn matching_contexts(&self, typed: &str) -> Vec<Pair> {
         let known = self.words.lock();
-        let begins = |title: &str| title.to_lowercase().starts_with(&typed.to_lowercase());
-        let pair = |(id, title): &(String, String)| {
-            let replacement = match (id.starts_with(typed), begins(title)) {
-                (true, _) => id.clone(),
-                (false, true) => title.clone(),
-                (false, false) => return None,
-            };
-            let display = format!("{id}  {}", output::escape_unprintable(title));
-            Some(Pair { display: table::fit(&display, table::columns()), replacement })
+        let replacement = |(id, title): &(String, String)| match id.starts_with(typed) {
+            true => id.clone(),
+            false => title.clone(),
         };
-        known.contexts.iter().filter_map(pair).collect()
+        matching_names(&known.contexts, typed, replacement)
     }
 }
 
@@ -121,6 +128,24 @@ fn matching_files(typed: &str) -> (usize, Vec<Pair>) {
         .collect();
     found.sort_by(|one, other| one.display.cmp(&other.display));
     (at, found)
+}
+
+/// Returns the names with an id or a text that begins with the typed text, and what each is completed to.
+fn matching_names(
+    names: &[(String, String)],
+    typed: &str,
+    replacement: impl Fn(&(String, String)) -> String,
+) -> Vec<Pair> {
+    let begins = |text: &str| text.to_lowercase().starts_with(&typed.to_lowercase());
+    let pair = |name: &(String, String)| {
+        let (id, text) = name;
+        let display = format!("{id}  {}", output::escape_unprintable(text));
+        (id.starts_with(typed) || begins(text)).then(|| Pair {
+            display: table::fit(&display, table::columns()),
+            replacement: replacement(name),
+        })
+    };
+    names.iter().filter_map(pair).collect()
 }
 
 fn matching_words<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Pair> {
@@ -169,6 +194,8 @@ mod tests {
                 ("c_20260205_a".to_owned(), "数据库 plan".to_owned()),
             ],
             checkpoints: vec!["early".to_owned(), "before it all".to_owned()],
+            messages: vec![("u_2".to_owned(), "Which port?".to_owned())],
+            models: vec!["gpt-5".to_owned(), "tiny".to_owned()],
         };
         let completions =
             Completions { words: Arc::new(Mutex::new(known)), ..Completions::default() };
@@ -186,7 +213,10 @@ mod tests {
             ("/context recall din", 16, &["Dinner"]),
             ("/context show 数", 14, &["数据库 plan"]),
             ("/rewind b", 8, &["before it all"]),
-            ("/fork ", 6, &["early", "before it all"]),
+            ("/fork ", 6, &["early", "before it all", "u_2"]),
+            ("/rewind u", 8, &["u_2"]),
+            ("/rewind which", 8, &["u_2"]),
+            ("/model t", 7, &["tiny"]),
             ("/context load nothing", 14, &[]),
             ("hello", 0, &[]),
         ] {

@@ -247,7 +247,9 @@ mod tests {
 
     #[test]
     fn words_behind_a_command_that_takes_none_are_not_sent() {
-        for line in ["/help me with this", "/history of Rome", "/undo that, please", "/retry it", "/undo 0"] {
+        for line in
+            ["/help me with this", "/history of Rome", "/undo that, please", "/retry it", "/undo 0"]
+        {
             assert!(matches!(interpret_line(line), LineMeaning::Usage(_)), "{line}");
         }
         assert_eq!(message_text("//tmp is full"), "/tmp is full");

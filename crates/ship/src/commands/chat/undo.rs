@@ -129,7 +129,10 @@ mod tests {
         assert_eq!(line, "Took back “said u3”. /undo brings it back.");
         let (operation, line) = taken(2).unwrap();
         assert_eq!(operation, rewind("a1"));
-        assert_eq!(line, "Took back your last 2 messages, from “said u2” on. /undo brings it back.");
+        assert_eq!(
+            line,
+            "Took back your last 2 messages, from “said u2” on. /undo brings it back."
+        );
         assert_eq!(taken(3).unwrap().0, ContextOperation::Clear, "nothing is before them");
         assert_eq!((taken(0), taken(4)), (None, None));
         let line = TakenExchanges::find(&talk[..2], 1).unwrap().line();

@@ -1,4 +1,4 @@
-//! Looks up the names that a person may complete: chats, contexts, checkpoints and settings.
+//! Looks up the names that a person may complete: chats, contexts, checkpoints, messages and settings.
 //!
 //! Nothing is printed here, not even a warning: it would stand in the middle of the line that is being typed. Where
 //! something cannot be read, there are no candidates.
@@ -13,6 +13,8 @@ use ship_project::{Project, find_root};
 use ship_store::{ChatKey, SystemClock};
 
 use crate::arguments::DEFAULT_CHAT;
+use crate::commands::message_exchange::active_messages;
+use crate::commands::message_line::last_messages;
 use crate::output::{escape_unprintable, quote_for_shell};
 use crate::process;
 use crate::session;
@@ -52,8 +54,9 @@ pub(super) fn contexts(typed: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Returns the checkpoints that begin with the typed text. Bash takes them as they are, so they are quoted for it.
-pub(super) fn checkpoints(typed: &OsStr, is_bash: bool) -> Vec<CompletionCandidate> {
+/// Returns the checkpoints that begin with the typed text, and the ids of the last messages. Bash takes them as they are,
+/// so they are quoted for it.
+pub(super) fn places(typed: &OsStr, is_bash: bool) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let typed = typed.trim_start_matches(['\'', '"']);
     let names = context_list().map(|contexts| contexts.checkpoints).unwrap_or_default();
@@ -61,7 +64,20 @@ pub(super) fn checkpoints(typed: &OsStr, is_bash: bool) -> Vec<CompletionCandida
     names
         .map(|name| if is_bash { quote_for_shell(name) } else { name.clone() })
         .map(CompletionCandidate::new)
+        .chain(messages(typed))
         .collect()
+}
+
+fn messages(typed: &str) -> Vec<CompletionCandidate> {
+    let messages = project().and_then(|project| {
+        let store = open_store(&project, Arc::new(SystemClock)).ok()?;
+        let chat = chosen_chat(&project)?;
+        let reading = active_messages(&*store, &chat);
+        let messages = process::runtime().ok()?.block_on(reading).ok()?;
+        Some(last_messages(messages.iter(), project.settings()))
+    });
+    let messages = messages.unwrap_or_default().into_iter().filter(|(id, _)| id.starts_with(typed));
+    messages.map(|(id, line)| CompletionCandidate::new(id).help(Some(line.into()))).collect()
 }
 
 /// Returns the settings that begin with the typed text, with their purpose.
@@ -73,10 +89,14 @@ pub(super) fn settings(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn context_list() -> Option<ContextList> {
     let project = project()?;
-    let name = chosen("--chat", "SHIP_CHAT").unwrap_or_else(|| DEFAULT_CHAT.to_owned());
-    let chat = session::find_chat(project.root(), &name).ok()?;
+    let chat = chosen_chat(&project)?;
     let agent = AgentBuilder::from_project(&project, Arc::new(SystemClock)).ok()?.build();
     process::runtime().ok()?.block_on(agent.contexts(&chat)).ok()?
+}
+
+fn chosen_chat(project: &Project) -> Option<ChatKey> {
+    let name = chosen("--chat", "SHIP_CHAT").unwrap_or_else(|| DEFAULT_CHAT.to_owned());
+    session::find_chat(project.root(), &name).ok()
 }
 
 fn project() -> Option<Project> {
