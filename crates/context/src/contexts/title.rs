@@ -14,34 +14,6 @@ const COLUMNS_MAX: usize = 60;
 /// The beginnings of the notes in the titles of branches.
 const BRANCH_NOTES: [&str; 4] = ["copy", "back at “", "rewound", "asked again"];
 
-/// Words of greeting, which are not the topic.
-const GREETINGS: [&str; 24] = [
-    "hi",
-    "hello",
-    "hey",
-    "yo",
-    "ok",
-    "okay",
-    "thanks",
-    "thankyou",
-    "please",
-    "test",
-    "ping",
-    "yes",
-    "no",
-    "goodmorning",
-    "你好",
-    "您好",
-    "嗨",
-    "在吗",
-    "在不在",
-    "早上好",
-    "谢谢",
-    "好的",
-    "请问",
-    "hellothere",
-];
-
 /// Cleans a title that was given; `None` if it is empty.
 pub fn clean_title(given: &str) -> Option<String> {
     plain_lines(given).next().map(|line| cut_to_width(&line)).filter(|title| !title.is_empty())
@@ -70,7 +42,7 @@ pub fn without_branch_note(title: &str) -> &str {
     notes.iter().find_map(|note| title.strip_suffix(note)).unwrap_or(title)
 }
 
-/// Makes a title from messages: the person's first question, or else the first message, or else the day.
+/// Makes a title from messages: what the person said first, or else the first message, or else the day.
 pub fn title_of_utterances(utterances: &[Utterance], created_at: Timestamp) -> String {
     make_title(utterances.iter(), created_at)
 }
@@ -90,16 +62,16 @@ fn make_title<T: Borrow<Utterance>>(
     created_at: Timestamp,
 ) -> String {
     let questions = || utterances.clone().filter(|turn| turn.borrow().speaker == Speaker::User);
-    let all = |utterances: &mut dyn Iterator<Item = T>, only_meaningful: bool| {
+    let first_line = |utterances: &mut dyn Iterator<Item = T>, also_commands: bool| {
         utterances
             .flat_map(|turn| plain_lines(&turn.borrow().text).collect::<Vec<_>>())
-            .find(|line| !only_meaningful || is_meaningful(line))
+            .find(|line| also_commands || !is_command(line))
             .map(|line| cut_to_width(first_sentence(&line)))
             .filter(|title| !title.is_empty())
     };
-    all(&mut questions(), true)
-        .or_else(|| all(&mut questions(), false))
-        .or_else(|| all(&mut utterances.clone(), false))
+    first_line(&mut questions(), false)
+        .or_else(|| first_line(&mut questions(), true))
+        .or_else(|| first_line(&mut utterances.clone(), true))
         .unwrap_or_else(|| {
             let day: String = created_at.to_string().chars().take(10).collect();
             format!("Context of {day}")
@@ -128,12 +100,6 @@ fn is_fence(line: &str) -> bool {
 
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
-}
-
-fn is_meaningful(line: &str) -> bool {
-    let letters: String =
-        line.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    !letters.is_empty() && !GREETINGS.contains(&letters.as_str()) && !is_command(line)
 }
 
 /// Whether a line is a command: `/context new` is for the program, but `/etc/hosts is broken` is for the agent.
@@ -219,11 +185,9 @@ mod tests {
     #[test]
     fn a_title_is_the_first_thing_that_a_person_asked_for() {
         for (texts, expected) in [
-            (&["hi", "Fix the login page. It is broken since Monday."][..], "Fix the login page"),
-            (
-                &["你好！", "帮我修复跨轮 context 保持的问题。然后发布。"],
-                "帮我修复跨轮 context 保持的问题",
-            ),
+            (&["Fix the login page. It is broken since Monday.", "And?"][..], "Fix the login page"),
+            (&["hi", "Fix the login page."], "hi"),
+            (&["帮我修复跨轮 context 保持的问题。然后发布。"], "帮我修复跨轮 context 保持的问题"),
             (&["```\nlet x = 1;\n```\n## Why does **this** fail?"], "Why does this fail?"),
             (&["/context new", "/etc/hosts is broken"], "/etc/hosts is broken"),
             (&["Look at src/main.rs v1.2 please"], "Look at src/main.rs v1.2 please"),
