@@ -21,6 +21,7 @@ mod ledger_reader;
 mod log;
 mod log_reading;
 mod lookup;
+mod message_count;
 mod open_chats;
 mod outlines;
 mod overview;

@@ -78,6 +78,9 @@ pub struct ChatContent {
     pub head: Option<Head>,
     /// The number of messages in the active context.
     pub messages: usize,
+    /// The number of messages that were said in the chat, in all its contexts, each once. A store that does not count
+    /// them has those of the active context.
+    pub messages_said: u64,
     /// The last message of the active context.
     pub last_message: Option<UiMessage>,
     /// The lines of the ledger behind the context's inbox cursor.
@@ -89,7 +92,8 @@ impl ChatContent {
     pub(crate) fn new(about: About, view: Option<View>, new_lines: Vec<LedgerLine>) -> Self {
         let messages = view.as_ref().map_or(0, |view| view.messages().count());
         let last_message = view.as_ref().and_then(|view| view.messages().last().cloned());
-        Self { about, head: view.map(|view| view.head), messages, last_message, new_lines }
+        let (head, messages_said) = (view.map(|view| view.head), messages as u64);
+        Self { about, head, messages, messages_said, last_message, new_lines }
     }
 }
 

@@ -586,6 +586,44 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
 }
 
 #[test]
+fn a_list_of_chats_counts_each_message_once_whatever_was_copied_or_sealed() {
+    let project = Project::new();
+    block_on(async {
+        let store = project.store();
+        let said = async || {
+            let mut listed = store.overviews().await.unwrap();
+            listed.pop().unwrap().content.unwrap().unwrap().messages_said
+        };
+        let mut begun = Begun::new(&store, "a").await;
+        for (nth, id) in ["m1", "m2", "m3", "m4"].into_iter().enumerate() {
+            begun.say(id).await;
+            assert_eq!(said().await, nth as u64 + 1);
+            // The last message is copied behind a summary.
+            begun.compact(&format!("s{nth}"), begun.position.seq).await;
+            assert_eq!(said().await, nth as u64 + 1, "a copy does not count");
+        }
+        // Another log is sealed before anybody counts, and what is known is lost or nonsense.
+        begun.say("m5").await;
+        begun.compact("s5", begun.position.seq).await;
+        let file = project.path("messages/count.json");
+        let known = fs::read_to_string(&file).unwrap();
+        assert_eq!(said().await, 5);
+        assert_ne!(fs::read_to_string(&file).unwrap(), known, "it is kept");
+        for content in [None, Some("{"), Some(r#"{"v":2,"last":"x","messages":99}"#)] {
+            fs::remove_file(&file).unwrap();
+            if let Some(content) = content {
+                fs::write(&file, content).unwrap();
+            }
+            assert_eq!(said().await, 5, "{content:?}");
+        }
+        assert_eq!(
+            store.open(&"a".parse().unwrap()).await.unwrap().unwrap().verify().await.unwrap(),
+            []
+        );
+    });
+}
+
+#[test]
 fn a_holder_that_touches_its_lane_has_moved_now_and_holds_it_since_then() {
     let project = Project::new();
     block_on(async {

@@ -109,7 +109,7 @@ fn row(key: &ChatKey, content: &ChatContent) -> Object {
     row.set("channel", text(content.about.channel.as_deref()));
     row.set("contextId", text(head.map(|head| head.context.as_str())));
     row.set("title", text(head.and_then(|head| head.title.as_deref())));
-    row.set("messageCount", content.messages as u64);
+    row.set("messageCount", content.messages_said);
     row.set("queued", content.new_lines.iter().filter(|line| is_waiting(line)).count() as u64);
     let last = content.last_message.as_ref();
     let updated = last.and_then(|message| Metadata::of(message).ts());

@@ -333,6 +333,37 @@ fn history_has_everything_once_and_in_order_wherever_it_was_said() {
 }
 
 #[test]
+fn a_chat_has_the_messages_of_all_its_contexts_each_once() {
+    let ship = TestShip::new();
+    let count = || {
+        let chats = ship.run(&["chats", "--json"]).json();
+        number(&array(&chats, "chats")[0], "messageCount")
+    };
+    let said = |text: &str| drop(ship.run(&["send", text]).text());
+    said("plan the database");
+    said("which port?");
+    assert_eq!(count(), 4);
+    for (arguments, expected) in [
+        (&["context", "new"][..], 4),
+        (&["send", "soup?"], 6),
+        (&["context", "load", "-"], 6),
+        (&["fork"], 6),
+        (&["context", "recall", "-"], 6),
+        (&["send", "and TLS?"], 8),
+        (&["undo"], 8),
+        (&["checkpoint", "early"], 8),
+        (&["rewind", "early"], 8),
+        (&["undo"], 8),
+    ] {
+        let _ = ship.run(arguments).text();
+        assert_eq!(count(), expected, "{arguments:?}");
+    }
+    assert_eq!(ship.said().len(), 8, "as many as the history has");
+    let shown = ship.run(&["context", "show", "-"]).text();
+    assert!(shown.contains("messages in this context\n"), "{shown}");
+}
+
+#[test]
 fn a_history_marks_where_one_context_ends_and_another_begins() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "plan the database"]).text();

@@ -7,6 +7,7 @@ use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
 use super::ledger_reader::LedgerReader;
+use super::message_count::{count_sealed, end_of_copies, is_said};
 use super::store_env::Env;
 use crate::chat_folder::folder_name;
 use crate::line::{LineKind, decode, quick_outline};
@@ -26,8 +27,9 @@ pub(super) fn read_overview(env: &Env, folder: &str) -> Option<(ChatKey, ChatCon
     let new_lines = reading.after(log.inbox.map(LedgerSeq::new), usize::MAX).ok()?;
     let content = ChatContent {
         about: read_about(&about),
-        head: Some(log.head),
         messages: log.messages,
+        messages_said: log.new + count_sealed(env, &paths, log.head.sealed.as_ref()),
+        head: Some(log.head),
         last_message: log.last_message,
         new_lines,
     };
@@ -39,6 +41,8 @@ struct Log {
     head: Head,
     inbox: Option<u64>,
     messages: usize,
+    /// The number of messages that no older log has.
+    new: u64,
     last_message: Option<UiMessage>,
 }
 
@@ -54,7 +58,8 @@ impl Log {
         let mut inbox = head.inbox.map(LedgerSeq::get);
         let (mut seq, mut batch) = (first.seq, first.batch);
         let mut ids = HashSet::new();
-        let (mut messages, mut last) = (0, None);
+        let (mut messages, mut new, mut last) = (0, 0, None);
+        let copies = end_of_copies(&first, &head);
         for bytes in lines {
             let line = quick_outline(bytes).filter(|line| line.seq == seq + 1)?;
             // A second line of an id may be a revision, which this short reading does not know.
@@ -64,6 +69,7 @@ impl Log {
             (seq, batch, inbox) = (line.seq, line.batch, inbox.max(line.inbox));
             if line.kind == LineKind::Message {
                 (messages, last) = (messages + 1, Some(bytes));
+                new += u64::from(line.seq > copies && is_said(bytes));
             }
         }
         // A last batch that lacks lines does not count.
@@ -76,7 +82,7 @@ impl Log {
             }
             None => None,
         };
-        Some(Self { head, inbox, messages, last_message })
+        Some(Self { head, inbox, messages, new, last_message })
     }
 }
 

@@ -11,6 +11,7 @@ use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::hosts;
 use super::log_reading::first_line;
+use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
 use super::right::{Attempt, HeldRight};
@@ -93,7 +94,13 @@ impl FileStore {
         let view = chat.view()?;
         let inbox = view.as_ref().and_then(|view| view.inbox);
         let about = chat.find_about()?.unwrap_or_default();
-        Ok(Some(ChatContent::new(about, view, chat.ledger_after(inbox, usize::MAX)?)))
+        let mut content = ChatContent::new(about, view, chat.ledger_after(inbox, usize::MAX)?);
+        let live = self.env.read(&chat.paths.live)?;
+        if let Some((head, new)) = live.and_then(|(_, bytes)| message_count::count_new(&bytes)) {
+            let sealed = message_count::count_sealed(&self.env, &chat.paths, head.sealed.as_ref());
+            content.messages_said = new + sealed;
+        }
+        Ok(Some(content))
     }
 
     /// Looks at a folder below `.ship/chat`; `None` if it is not a chat. A problem is reported for its own chat,

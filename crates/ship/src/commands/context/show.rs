@@ -103,7 +103,7 @@ fn facts(session: &Session, snapshot: &Snapshot) -> Vec<(&'static str, String)> 
         ("Project", session.project.root().display().to_string()),
         ("Chat", session.chat.to_string()),
         ("Context", format!("{} \u{201c}{title}\u{201d}", snapshot.context())),
-        ("Length", count_text(snapshot.message_count())),
+        ("Length", format!("{} in this context", count_text(snapshot.message_count()))),
     ]
 }
 
