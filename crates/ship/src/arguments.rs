@@ -10,6 +10,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::commands::standard_input::is_piped;
+use crate::output::quote_for_shell;
 pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
 
@@ -33,10 +35,10 @@ const SEND_HELP: &str =
 A file is attached with -f, or with @ before its path in the text. A word that names no file stays text.
 
 Examples:
-  ship send 'hello'
+  ship send hello
+  ship send 'quotes keep what a shell would change: $5?'
   git diff | ship send 'review this'
-  ship send 'what is new here?' < CHANGELOG.md
-  ship send - < question.txt
+  ship send < question.txt
   ship send 'what is new in @CHANGELOG.md?'
   ship send -f screen.png -f notes.txt 'what do you see?'";
 
@@ -138,6 +140,13 @@ impl Arguments {
             let sentence = format!("the argument '{flag}' does not belong to this command");
             Self::command().error(ErrorKind::UnknownArgument, sentence).exit();
         }
+        if let Some((kind, sentence)) = send_usage_problem(&arguments.command) {
+            let mut command = Self::command();
+            command.build();
+            if let Some(send) = command.find_subcommand_mut("send") {
+                send.error(kind, sentence).exit();
+            }
+        }
         arguments
     }
 }
@@ -164,6 +173,29 @@ fn ignore_empty_variable(flag: clap::Arg) -> clap::Arg {
     if flag.get_env().is_some_and(is_empty) { flag.env(Resettable::Reset) } else { flag }
 }
 
+/// Returns what is wrong with a `send` that says nothing, and the command to write instead.
+fn send_usage_problem(command: &Command) -> Option<(ErrorKind, String)> {
+    let Command::Send { words, files, message } = command else { return None };
+    if let Some(message) = message {
+        let quoted = quote_for_shell(message);
+        let sentence = format!(
+            "the text needs no flag: ship send {quoted}\n\n  --model chooses another model"
+        );
+        return Some((ErrorKind::UnknownArgument, sentence));
+    }
+    if !words.is_empty() || is_piped() {
+        return None;
+    }
+    let files =
+        files.iter().map(|file| format!("-f {} ", quote_for_shell(&file.to_string_lossy())));
+    let files: String = files.collect();
+    let sentence = match files.as_str() {
+        "" => "there is nothing to send; write a text: ship send 'hello'".to_owned(),
+        files => format!("a file needs a text with it: ship send {files}'what is this about?'"),
+    };
+    Some((ErrorKind::MissingRequiredArgument, sentence))
+}
+
 /// A shell with completions.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Shell {
@@ -181,18 +213,28 @@ pub(crate) enum Command {
         folder: Option<PathBuf>,
     },
     /// Talk to the agent; piped lines are answered one by one
-    #[command(after_help = "Examples:\n  ship chat\n  printf 'hello\\nbye\\n' | ship chat")]
-    Chat,
+    #[command(
+        after_help = "Examples:\n  ship chat\n  ship chat 'hello'\n  printf 'hello\\nbye\\n' | ship chat"
+    )]
+    Chat {
+        /// The first thing to say
+        #[arg(value_name = "TEXT")]
+        words: Vec<String>,
+    },
     /// Send one message and print the answer
     #[command(
         after_help = SEND_HELP
     )]
     Send {
-        /// What to say; - reads all of it from standard input
-        text: String,
+        /// What to say; without it, or with -, all of it is read from standard input
+        #[arg(value_name = "TEXT")]
+        words: Vec<String>,
         /// A text or a picture to attach; can be given again
         #[arg(short, long = "file", value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// What other programs call the text or the model; it is refused with advice.
+        #[arg(short = 'm', long = "message", hide = true)]
+        message: Option<String>,
     },
     /// List the chats of the project
     Chats,

@@ -24,5 +24,5 @@ mod polling;
 pub(crate) mod repair;
 pub(crate) mod run_activity;
 pub(crate) mod send;
-mod standard_input;
+pub(crate) mod standard_input;
 pub(crate) mod verify;

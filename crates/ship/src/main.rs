@@ -75,8 +75,8 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Init { .. } | Command::Completions { .. } | Command::Man { .. } => {
             Ok(ExitCode::SUCCESS)
         }
-        Command::Chat => commands::chat::run(session).await,
-        Command::Send { text, files } => commands::send::run(session, text, files).await,
+        Command::Chat { words } => commands::chat::run(session, &words.join(" ")).await,
+        Command::Send { words, files, .. } => commands::send::run(session, words, files).await,
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => {
             let _pager = if session.json { None } else { pager::Pager::start() };

@@ -47,9 +47,10 @@ use slash::{LineMeaning, Slash};
 /// The exit code of a chat that was ended by SIGTERM, as shells report it.
 const TERMINATED: u8 = 128 + 15;
 
-pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
+/// Talks until the person leaves. A first line that is not empty is taken as if it was typed.
+pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
     if !std::io::stdin().is_terminal() {
-        return converse(session).await;
+        return converse(session, first_line).await;
     }
     let failure = |error: std::io::Error| Failure::from_other("system", &error);
     let mut termination = signal(SignalKind::terminate()).map_err(failure)?;
@@ -57,11 +58,11 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         biased;
         // The terminal is left as it was. Everything that was accepted is on disk.
         _ = termination.recv() => Ok(ExitCode::from(TERMINATED)),
-        ended = converse(session) => ended,
+        ended = converse(session, first_line) => ended,
     }
 }
 
-async fn converse(session: &Session) -> Result<ExitCode, Failure> {
+async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
@@ -81,10 +82,14 @@ async fn converse(session: &Session) -> Result<ExitCode, Failure> {
     }
     // The unfinished work of an interrupted run comes first.
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
+    let mut first_line = Some(first_line).filter(|line| !line.is_empty());
     loop {
         session.print_budget_warnings();
         next = match next {
-            ChatAction::Listen => chat.read_and_act().await?,
+            ChatAction::Listen => match first_line.take() {
+                Some(line) => chat.begin_with(line).await?,
+                None => chat.read_and_act().await?,
+            },
             ChatAction::Resume => chat.resume().await?,
             ChatAction::Leave => return Ok(chat.exit_code()),
         };
@@ -180,6 +185,15 @@ impl ChatScreen<'_> {
         }
     }
 
+    /// Acts on the line that the person wrote behind the command.
+    async fn begin_with(&mut self, line: &str) -> Result<ChatAction, Failure> {
+        self.input.remember(line);
+        if self.input.is_interactive() && !self.session.json {
+            self.print_note(&format!("> {}", output::escape_unprintable(line)))?;
+        }
+        self.act_on(line).await
+    }
+
     /// Reads one line and acts on it.
     async fn read_and_act(&mut self) -> Result<ChatAction, Failure> {
         match self.next_line().await? {
@@ -188,18 +202,23 @@ impl ChatScreen<'_> {
             LineInput::TooLong => {
                 self.print_failure(Failure::too_long(None, self.session.message_bytes_max()))?
             }
-            LineInput::Line(line) => match self.interpret_line(&line) {
-                LineMeaning::Nothing => {}
-                LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
-                LineMeaning::Command(command) => return self.run_command(command).await,
-                LineMeaning::Usage(usage) => self.print_note(usage)?,
-                LineMeaning::NoCommand(meant) => self.report_unknown_command(&line, meant)?,
-                // The message is sent as it was typed, with the spaces at its ends.
-                LineMeaning::Message if self.session.json => {
-                    self.answer_json(slash::message_text(&line)).await?
-                }
-                LineMeaning::Message => return self.send_message(slash::message_text(&line)).await,
-            },
+            LineInput::Line(line) => return self.act_on(&line).await,
+        }
+        Ok(ChatAction::Listen)
+    }
+
+    async fn act_on(&mut self, line: &str) -> Result<ChatAction, Failure> {
+        match self.interpret_line(line) {
+            LineMeaning::Nothing => {}
+            LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
+            LineMeaning::Command(command) => return self.run_command(command).await,
+            LineMeaning::Usage(usage) => self.print_note(usage)?,
+            LineMeaning::NoCommand(meant) => self.report_unknown_command(line, meant)?,
+            // The message is sent as it was typed, with the spaces at its ends.
+            LineMeaning::Message if self.session.json => {
+                self.answer_json(slash::message_text(line)).await?
+            }
+            LineMeaning::Message => return self.send_message(slash::message_text(line)).await,
         }
         Ok(ChatAction::Listen)
     }

@@ -24,12 +24,13 @@ use crate::text_for_user::{self, project_texts_for_user};
 
 pub(crate) async fn run(
     session: &Session,
-    text: &str,
+    words: &[String],
     files: &[PathBuf],
 ) -> Result<ExitCode, Failure> {
-    let mut draft = match text {
-        "-" => MessageDraft::from(standard_input::read(session).await?.as_str()),
-        text => draft_with_pipe(session, text).await?,
+    let is_piped_alone = words.is_empty() || words == ["-"];
+    let mut draft = match is_piped_alone {
+        true => MessageDraft::from(standard_input::read(session).await?.as_str()),
+        false => draft_with_pipe(session, &words.join(" ")).await?,
     };
     files.iter().try_for_each(|file| draft.attach(session, file))?;
     if draft.text.trim().is_empty() {

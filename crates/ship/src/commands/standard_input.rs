@@ -12,17 +12,20 @@ use crate::session::Session;
 /// The time without a byte after which the person is told what the command waits for.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Reads the text that is piped into a command beside its arguments. Only a pipe and a file are meant for it: a
-/// terminal, `/dev/null` and a socket are inherited by most commands, and a socket may never end.
-pub(crate) async fn read_piped(session: &Session) -> Result<Option<String>, Failure> {
+/// Whether a text is piped into a command. Only a pipe and a file are meant for it: a terminal, `/dev/null` and a
+/// socket are inherited by most commands, and a socket may never end.
+pub(crate) fn is_piped() -> bool {
     let kind = fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    match kind {
-        Ok(FileType::Fifo | FileType::RegularFile) => {
-            let piped = read(session).await?;
-            Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
-        }
-        _ => Ok(None),
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
+}
+
+/// Reads the text that is piped into a command beside its arguments.
+pub(crate) async fn read_piped(session: &Session) -> Result<Option<String>, Failure> {
+    if !is_piped() {
+        return Ok(None);
     }
+    let piped = read(session).await?;
+    Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
 }
 
 /// Reads standard input to its end. A text that is longer than a message is refused.

@@ -11,6 +11,7 @@ mod contexts_in_chat;
 mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod examples;
+mod first_words;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
 mod init;
