@@ -43,6 +43,7 @@ pub mod json;
 mod names;
 
 mod assemble;
+mod attached_text;
 mod chunk;
 mod convert;
 mod data_url;
@@ -55,6 +56,7 @@ mod ui;
 mod validate;
 
 pub use assemble::{AssembleError, Assembler, chunks_of};
+pub use attached_text::{attached_text_name, write_attached_text};
 pub use chunk::{Chunk, ChunkError, FinishReason, InputEncoding, TextChunk, ToolChunk};
 pub use convert::{
     ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,

@@ -7,7 +7,7 @@
 use ship_message::json::Json;
 use ship_message::{
     Chunk, FinishReason, ModelMessage, ModelPart, ModelRole, ModelValue, TextChunk, ToolChunk,
-    ToolOutput,
+    ToolOutput, attached_text_name,
 };
 
 use crate::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request, compile};
@@ -61,7 +61,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let Some(last) = messages.iter().rposition(is_from_person) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
-    let texts = message_texts(&messages[last]);
+    let texts = spoken_texts(&messages[last]);
     let orders: Vec<Result<(String, Json), String>> =
         texts.iter().flat_map(|text| text.lines()).filter_map(parse_order).collect();
     let done = list_results(&messages[last + 1..]);
@@ -75,7 +75,12 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
         Some(Err(problem)) => OfflineReply::Text(format!("{WHO} {problem}")),
         None if orders.is_empty() => {
             let text = texts.last().map_or("", |text| text.trim());
-            OfflineReply::Text(format!("{WHO} You said: {text}"))
+            let files = attached_names(&messages[last]);
+            let files = match files.is_empty() {
+                true => String::new(),
+                false => format!(" (attached: {})", files.join(", ")),
+            };
+            OfflineReply::Text(format!("{WHO} You said: {text}{files}"))
         }
         None => OfflineReply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),
     }
@@ -98,6 +103,29 @@ fn message_texts(message: &ModelMessage<'_>) -> Vec<String> {
         _ => None,
     };
     message.parts().iter().filter_map(text).collect()
+}
+
+/// Returns the texts of a message without those of files, in order.
+fn spoken_texts(message: &ModelMessage<'_>) -> Vec<String> {
+    let mut texts = message_texts(message);
+    texts.retain(|text| attached_text_name(text).is_none());
+    texts
+}
+
+/// Returns the names of the files in a message, in order.
+fn attached_names(message: &ModelMessage<'_>) -> Vec<String> {
+    let name = |part: &ModelPart<'_>| match part {
+        ModelPart::Text(text) => {
+            let text = text.text()?;
+            attached_text_name(text.as_str()?).map(str::to_owned)
+        }
+        ModelPart::File(file) => {
+            let name = file.filename().as_ref().and_then(ModelValue::as_str).map(str::to_owned);
+            Some(name.unwrap_or_else(|| "a file".to_owned()))
+        }
+        _ => None,
+    };
+    message.parts().iter().filter_map(name).collect()
 }
 
 /// Parses a line `/tool NAME {json}`; `None` if it is another line.

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ship_message::UiPart;
 use ship_message::json::{Json, Object};
+use ship_message::{UiPart, write_attached_text};
 
 /// A file that comes with a message. It becomes a part of the message, behind the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +39,7 @@ impl Attachment {
     pub(super) fn into_part(self) -> Json {
         match self {
             Self::Text { name, text } => {
-                // A line end of the text before the last line is enough.
-                let text = text.strip_suffix('\n').unwrap_or(&text);
-                UiPart::text(format!("<file name=\"{name}\">\n{text}\n</file>")).into_json()
+                UiPart::text(write_attached_text(&name, &text)).into_json()
             }
             Self::File { name, media_type, bytes } => {
                 let url = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));

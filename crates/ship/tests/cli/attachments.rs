@@ -105,3 +105,17 @@ fn files_that_are_too_long_together_are_not_told_to_be_attached() {
     assert!(told.contains("limits.messageBytes") && !told.contains("(attached"), "{told}");
     terminal.leave();
 }
+
+#[test]
+fn the_offline_model_and_inspect_tell_the_words_and_name_the_files() {
+    let ship = ship();
+    let answer = ship.run(&["send", "-f", "a.png", "compare @notes.txt"]).text();
+    let told = "You said: compare @notes.txt (attached: notes.txt, a.png)\n";
+    assert!(answer.ends_with(told), "{answer}");
+    let pieces = ship.run(&["inspect"]).text();
+    let row = pieces.lines().find(|line| line.contains("user "));
+    assert!(
+        row.is_some_and(|row| row.ends_with("compare @notes.txt [notes.txt] [a.png]")),
+        "{pieces}"
+    );
+}

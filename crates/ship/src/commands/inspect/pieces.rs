@@ -2,8 +2,8 @@
 
 use ship_agent::PieceTokens;
 use ship_context::SystemBlock;
-use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
+use ship_message::{UiMessage, attached_text_name};
 
 use crate::failure::Failure;
 use crate::output;
@@ -146,9 +146,21 @@ fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the last text of a message; earlier parts only name the author and the time.
+/// Returns the words of a message, on one line with the names of its files. Texts before the words only name the author
+/// and the time.
 fn message_preview(message: &Json) -> String {
     let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
-    let text = parts.iter().rev().find_map(|part| part.get("text")?.as_str());
-    text.unwrap_or("(no text)").to_owned()
+    let text = |part: &Json| part.get("text").and_then(Json::as_str).map(str::to_owned);
+    let file = |part: &Json| match part.get("filename").and_then(Json::as_str) {
+        Some(name) => Some(name.to_owned()),
+        None => attached_text_name(&text(part)?).map(str::to_owned),
+    };
+    let files: Vec<String> =
+        parts.iter().filter_map(file).map(|name| format!("[{name}]")).collect();
+    let words = parts.iter().rev().filter(|part| file(part).is_none()).find_map(text);
+    let words = words.unwrap_or_else(|| "(no text)".to_owned());
+    match files.is_empty() {
+        true => words,
+        false => format!("{} {}", words.trim().lines().next().unwrap_or_default(), files.join(" ")),
+    }
 }
