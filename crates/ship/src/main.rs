@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, ConfigCommand};
 use commands::config_edit::SettingChange;
 use failure::Failure;
-use session::Session;
+use session::{Session, TellNewFolder};
 use ship_agent::ContextOperation;
 
 fn main() -> ExitCode {
@@ -56,13 +56,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let session = Session::open(arguments)?;
     runtime.block_on(session.adopt_model());
-    let was_project = session.is_project();
     let result = runtime.block_on(run_command(&session, &arguments.command));
     session.print_budget_warnings();
     session.print_repairs();
-    if !was_project && matches!(arguments.command, Command::Send { .. }) {
-        session.print_new_project();
-    }
+    let is_send = matches!(arguments.command, Command::Send { .. });
+    session.settle_new_folder(if is_send { TellNewFolder::Yes } else { TellNewFolder::No });
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.
     runtime.shutdown_background();

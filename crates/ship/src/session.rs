@@ -1,6 +1,7 @@
 //! The start of every command except `init`: the project, the chat and the store.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ use crate::output;
 /// The channel of the chats in a terminal.
 const TERMINAL: &str = "terminal";
 
+/// The folder with the chats of a project.
+const FOLDER: &str = ".ship";
+
 pub(crate) struct Session {
     pub(crate) project: Project,
     pub(crate) chat: ChatKey,
@@ -31,6 +35,17 @@ pub(crate) struct Session {
     chosen: RefCell<Option<ChosenModel>>,
     /// The agent, once a command has asked for it.
     agent: RefCell<Option<Agent>>,
+    /// Whether `.ship` was missing when the command began, and was not seen since.
+    lacks_folder: Cell<bool>,
+    /// Whether the folder had no settings, either.
+    is_new_project: bool,
+}
+
+/// Says whether the person is told of a new folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TellNewFolder {
+    Yes,
+    No,
 }
 
 /// A model that a person chose, and where.
@@ -50,8 +65,11 @@ impl Session {
         for warning in project.warnings() {
             output::print_warning(&project.secrets().mask(&warning.to_string()));
         }
+        let lacks = |name: &str| !project.root().join(name).exists();
         Ok(Self {
             chat: find_chat(project.root(), &arguments.chat)?,
+            lacks_folder: Cell::new(lacks(FOLDER)),
+            is_new_project: lacks(FOLDER) && lacks("ship.json"),
             project,
             json: arguments.json,
             chat_flags: ChatFlags::new(arguments),
@@ -129,15 +147,18 @@ impl Session {
         Ok(agent)
     }
 
-    /// Whether the folder has settings or chats.
-    pub(crate) fn is_project(&self) -> bool {
-        ["ship.json", ".ship"].iter().any(|name| self.project.root().join(name).exists())
-    }
-
-    /// Says that a folder has become a project, if it has. A program that reads JSON is not told.
-    pub(crate) fn print_new_project(&self) {
-        let folder = self.project.root().join(".ship");
-        if !self.json && folder.is_dir() {
+    /// Keeps a `.ship` that this command made out of repositories, and tells the person of it where there were not even
+    /// settings. A program that reads JSON is not told.
+    pub(crate) fn settle_new_folder(&self, tell: TellNewFolder) {
+        let folder = self.project.root().join(FOLDER);
+        if !self.lacks_folder.get() || !folder.is_dir() {
+            return;
+        }
+        self.lacks_folder.set(false);
+        // Only a repository needs it, and chats are kept without it.
+        let _ = std::fs::File::create_new(folder.join(".gitignore"))
+            .and_then(|mut file| file.write_all(b"*\n"));
+        if tell == TellNewFolder::Yes && self.is_new_project && !self.json {
             output::print_notice(&format!("made {}, which keeps the chats", folder.display()));
         }
     }

@@ -34,7 +34,7 @@ use super::message_line::last_messages;
 use super::polling::until_next_read;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
-use crate::session::Session;
+use crate::session::{Session, TellNewFolder};
 use crate::style::Style;
 use crate::table;
 use crate::text_for_user::{self, project_texts_for_user};
@@ -85,6 +85,8 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
     let mut first_line = Some(first_line).filter(|line| !line.is_empty());
     loop {
         session.print_budget_warnings();
+        let is_told = chat.input.is_interactive();
+        session.settle_new_folder(if is_told { TellNewFolder::Yes } else { TellNewFolder::No });
         next = match next {
             ChatAction::Listen => match first_line.take() {
                 Some(line) => chat.begin_with(line).await?,

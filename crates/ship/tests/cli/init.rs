@@ -41,3 +41,33 @@ fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
     assert!(set.err().ends_with(warning), "{}", set.err());
     assert!(ship.run(&["chats"]).err().ends_with(warning));
 }
+
+#[test]
+fn a_new_folder_of_chats_is_told_once_and_kept_out_of_repositories() {
+    let told = "which keeps the chats)";
+    let sent = TestShip::new();
+    assert_eq!(sent.run(&["send", "hello"]).err().matches(told).count(), 1);
+    assert_eq!(sent.run(&["send", "hello"]).err(), "");
+
+    let chat = TestShip::new();
+    let mut terminal = chat.terminal(100, &["chat"]);
+    terminal.until("> ");
+    terminal.types("hello\r");
+    terminal.until("You said:");
+    terminal.until(told);
+    terminal.until("> ");
+    terminal.types("/context new\r");
+    assert!(!terminal.until("> ").contains(told));
+    terminal.leave();
+
+    let program = TestShip::with_settings("{}");
+    assert_eq!(program.run(&["send", "--json", "hello"]).err(), "");
+    for ship in [&sent, &chat, &program] {
+        let ignored = std::fs::read_to_string(ship.root().join(".ship/.gitignore"));
+        assert_eq!(ignored.expect("it is there"), "*\n");
+    }
+    // A person may want the chats in the repository.
+    std::fs::remove_file(sent.root().join(".ship/.gitignore")).expect("it is there");
+    let _ = sent.run(&["send", "hello"]).text();
+    assert!(!sent.root().join(".ship/.gitignore").exists());
+}

@@ -35,6 +35,7 @@ fn an_answer_is_styled_and_broken_between_words_and_loses_nothing() {
     let expected = " model, a small stand-in\r\nwithout a language model. You said: a\r\n\
                     <b>bold</b> word, src/**/*.rs and 5 ** 2\r\n";
     assert!(answer.starts_with(expected), "{answer:?}");
+    terminal.until("> ");
     terminal.leave();
 }
 
