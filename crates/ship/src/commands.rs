@@ -1,6 +1,7 @@
 //! The commands, one file for each.
 
 pub(crate) mod answer_cost;
+pub(crate) mod broken_text;
 pub(crate) mod chat;
 pub(crate) mod chats;
 pub(crate) mod compact;
@@ -9,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod config_edit;
 pub(crate) mod context;
 pub(crate) mod context_news;
+mod followed_run;
 pub(crate) mod frozen_holder;
 pub(crate) mod history;
 pub(crate) mod init;
@@ -23,6 +25,7 @@ pub(crate) mod message_line;
 mod polling;
 pub(crate) mod repair;
 pub(crate) mod run_activity;
+pub(crate) mod run_screen;
 pub(crate) mod send;
 pub(crate) mod standard_input;
 pub(crate) mod verify;

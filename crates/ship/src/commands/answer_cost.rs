@@ -7,6 +7,7 @@ use ship_agent::Usage;
 use ship_message::json::{Json, Object};
 use ship_project::PriceSettings;
 
+use super::standard_input::is_pipe;
 use crate::progress_line::format_seconds;
 use crate::session::Session;
 use crate::style::Style;
@@ -26,9 +27,9 @@ impl AnswerCost {
     }
 
     /// Prints the cost on a terminal, in one dim line on standard error. `has_summary` says that tokens of summaries
-    /// are among them.
+    /// are among them. What reads the answer from a pipe may show it later, so that the line would stand above it.
     pub(crate) fn print(&self, time: Duration, has_summary: bool) {
-        if !std::io::stderr().is_terminal() {
+        if !std::io::stderr().is_terminal() || is_pipe(std::io::stdout()) {
             return;
         }
         let line = table::fit(&self.line(time, has_summary), table::columns_of_stderr());

@@ -3,12 +3,11 @@
 mod completions;
 mod editor;
 mod input;
-mod keyboard;
+pub(super) mod keyboard;
 mod operations;
 mod prompt;
 mod question;
 mod recap;
-mod screen;
 mod slash;
 mod typed_ahead;
 mod undo;
@@ -32,6 +31,7 @@ use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange, active_messages, open_questions};
 use super::message_line::last_messages;
 use super::polling::until_next_read;
+use super::run_screen::{RunCost, Screen, ScreenCommand};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
 use crate::session::{Session, TellNewFolder};
@@ -41,7 +41,6 @@ use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
 use question::{Question, QuestionReply};
-use screen::{RunCost, Screen};
 use slash::{LineMeaning, Slash};
 
 /// The exit code of a chat that was ended by SIGTERM, as shells report it.
@@ -356,7 +355,7 @@ impl ChatScreen<'_> {
 
     fn screen(&self) -> Screen<'_> {
         let listener = self.agent.listen(&self.session.chat);
-        Screen::new(self.session, self.input.keyboard(), listener)
+        Screen::new(self.session, self.input.keyboard(), listener, ScreenCommand::Chat)
     }
 
     /// Shows a run until it ends, and then what it cost. None if the person does not wait for its end.

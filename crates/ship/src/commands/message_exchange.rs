@@ -12,6 +12,7 @@ use super::context::{line_for_chat, line_for_shell};
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
+use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -102,6 +103,25 @@ pub(crate) fn print_waiting(session: &Session, waiting: &LaneWaiting) {
     }
 }
 
+/// Tells the person on standard error about a run of `ship send`.
+pub(crate) fn print_notice(session: &Session, notice: Notice<'_>, activity: &mut RunActivity) {
+    match notice {
+        Notice::Retry { .. } => {}
+        // The line of the activity says it, and the result is told.
+        Notice::MakingRoom(_) if activity.is_shown() => {}
+        notice => {
+            activity.erase();
+            match notice {
+                Notice::Context(notice) => output::print_notice(&notice.line_for_shell(session)),
+                // A compaction is no reason to worry; other notices may be.
+                Notice::MakingRoom(text) | Notice::MadeRoom(text) => output::print_notice(text),
+                Notice::Broken(text) | Notice::Other(text) => output::print_warning(text),
+                Notice::Retry { .. } => {}
+            }
+        }
+    }
+}
+
 /// Returns the messages of a chat's active context.
 pub(crate) async fn active_messages(
     store: &dyn Store,
@@ -155,6 +175,8 @@ pub(crate) enum Notice<'a> {
     MadeRoom(&'a str),
     /// The provider is asked again after a wait.
     Retry { text: &'a str, wait: Duration },
+    /// The answer broke off, and the model is asked again.
+    Broken(&'a str),
     /// Any other notice.
     Other(&'a str),
 }
@@ -193,6 +215,7 @@ pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
         Some("context") => Notice::Context(ContextNotice::new(text, data.get("wayBack"))),
         Some("compacting") => Notice::MakingRoom(text),
         Some("compacted") => Notice::MadeRoom(text),
+        Some("cut") => Notice::Broken(text),
         Some("retry") => {
             let millis = data.get("waitMs").and_then(Json::as_u64).unwrap_or_default();
             Notice::Retry { text, wait: Duration::from_millis(millis) }

@@ -111,7 +111,7 @@ impl RunActivity {
                 }
                 Some(Notice::MadeRoom(_)) => self.wait_for_model(),
                 Some(Notice::Retry { text, wait }) => self.wait_for_retry(text, wait),
-                Some(Notice::Context(_) | Notice::Other(_)) | None => {}
+                Some(Notice::Context(_) | Notice::Broken(_) | Notice::Other(_)) | None => {}
             },
             _ => {}
         }

@@ -1,21 +1,20 @@
 //! `ship send`: sends one message and prints its answer.
 
 use std::path::PathBuf;
-use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
+use ship_agent::{Agent, Outcome, Reply};
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_message::{Chunk, UiMessage};
 use ship_store::{ContextId, Metadata, STOPPED, notices};
 
 use super::answer_cost::AnswerCost;
 use super::context_news::ContextNews;
+use super::followed_run::{FollowedRun, can_stream};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
-use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
-use super::run_activity::RunActivity;
+use super::message_exchange::{AcceptResult, MessageExchange};
 use super::standard_input;
 use crate::failure::Failure;
 use crate::output;
@@ -57,6 +56,8 @@ async fn draft_with_pipe(session: &Session, text: &str) -> Result<MessageDraft, 
 /// An answer to a message that was sent.
 pub(super) struct SentAnswer {
     reply: Reply,
+    /// The notices that are still to be shown, if the rest of the answer was shown as it came.
+    held: Option<Vec<String>>,
     time: Duration,
     /// Whether a summary was made on the way.
     has_summary: bool,
@@ -64,34 +65,32 @@ pub(super) struct SentAnswer {
     is_interrupted: bool,
 }
 
-/// Sends a message and waits for the answer.
+/// Sends a message and waits for the answer. A person at a terminal sees it as it comes.
 pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
     draft: MessageDraft,
 ) -> Result<SentAnswer, Failure> {
     let turn = MessageExchange::new(session, agent);
-    let mut activity = RunActivity::begin(session);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
+    let is_streamed = can_stream(session).await;
     let AcceptResult::Yes(accepted) = turn.accept(draft, &interrupt).await? else {
         break_line();
         return Err(unknown_if_kept().by_interrupt(true));
     };
     let listener = agent.listen(&session.chat);
     let running = turn.reply(&accepted, &interrupt);
-    let followed = print_notices(session, listener, &mut activity, running);
-    let ended = interrupt.stop_on_interrupt(followed).await;
-    let was_erased = activity.erase();
+    let followed = match is_streamed {
+        true => FollowedRun::on_screen(session, listener, running, &interrupt).await?,
+        false => FollowedRun::with_notices(session, listener, running, &interrupt).await,
+    };
     for notice in news.read().await? {
         output::print_notice(&notice.line_for_shell(session));
     }
     let is_interrupted = interrupt.was_pressed();
-    // The `^C` behind the line went with it.
-    if is_interrupted && !was_erased {
-        break_line();
-    }
+    let FollowedRun { ended, is_shown, held, time, has_summary } = followed;
     let reply = match ended.transpose()?.flatten() {
         Some(reply) => Some(reply),
         // A person who leaves sees what was said until then.
@@ -103,8 +102,8 @@ pub(super) async fn answer(
             Err(Failure::new("waiting", sentence).with_hint("`ship chat` asks for it"))
         }
         Some(reply) if !reply.messages.is_empty() => {
-            let (time, has_summary) = (activity.elapsed(), activity.has_summary());
-            Ok(SentAnswer { reply, time, has_summary, is_interrupted })
+            let held = is_shown.then_some(held);
+            Ok(SentAnswer { reply, held, time, has_summary, is_interrupted })
         }
         _ => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
             .with_hint("`ship chat` goes on with it; `ship history` shows it")
@@ -125,7 +124,9 @@ impl SentAnswer {
         let Some(answer) = self.reply.answer() else { return Ok(()) };
         let texts = self.texts(answer, session);
         if !session.json {
-            for text in &texts {
+            let is_left =
+                |text: &&String| self.held.as_ref().is_none_or(|held| held.contains(text));
+            for text in texts.iter().filter(is_left) {
                 output::print_line(&text_for_user::render_text(text))?;
             }
             if let Some(cost) = self.cost(session) {
@@ -209,52 +210,6 @@ fn run_failure(session: &Session, message: &UiMessage, sentence: &str) -> Failur
     let request = Metadata::of(message).request_id().unwrap_or_default();
     Failure::new("failed", session.chat_flags.add_to_commands_in(sentence))
         .with_hint(format!("`ship logs --request {request}` tells more"))
-}
-
-/// Reports on standard error what the answer waits for, and where the chat continues.
-async fn print_notices<T>(
-    session: &Session,
-    mut listener: Listener,
-    activity: &mut RunActivity,
-    running: impl Future<Output = T>,
-) -> T {
-    let mut running = pin!(running);
-    loop {
-        tokio::select! {
-            result = &mut running => return result,
-            Some(event) = listener.next() => {
-                activity.follow(&event);
-                print_notice(session, &event, activity);
-            }
-            () = activity.next_frame(true) => {}
-        }
-    }
-}
-
-fn print_notice(session: &Session, event: &RunEvent, activity: &mut RunActivity) {
-    let notice = match event {
-        RunEvent::Chunk(Chunk::Data(part)) => read_notice(part),
-        RunEvent::Waiting(waiting) => {
-            activity.erase();
-            return print_waiting(session, waiting);
-        }
-        _ => None,
-    };
-    match notice {
-        None | Some(Notice::Retry { .. }) => {}
-        // The line of the activity says it, and the result is told.
-        Some(Notice::MakingRoom(_)) if activity.is_shown() => {}
-        Some(notice) => {
-            activity.erase();
-            match notice {
-                Notice::Context(notice) => output::print_notice(&notice.line_for_shell(session)),
-                // A compaction is no reason to worry; other notices may be.
-                Notice::MakingRoom(text) | Notice::MadeRoom(text) => output::print_notice(text),
-                Notice::Other(text) => output::print_warning(text),
-                Notice::Retry { .. } => {}
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod overflows;
 mod progress;
 mod refusals;
 mod rendered;
+mod streamed;
 mod switches;
 mod thinking;
 mod typed_ahead;

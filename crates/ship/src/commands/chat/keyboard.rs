@@ -19,14 +19,14 @@ const DO_NOT_MARK_PASTES: &str = "\x1b[?2004l";
 ///
 /// The prompt has modes of its own while a line is edited. Between two prompts the system would show typed letters
 /// in the middle of an answer, and Ctrl-C would discard them.
-pub(super) struct Keyboard {
+pub(crate) struct Keyboard {
     before: Option<Termios>,
     typed: RefCell<TypedAhead>,
 }
 
 impl Keyboard {
     /// Takes the keyboard over, where the terminal has a line editor.
-    pub(super) fn take() -> Self {
+    pub(crate) fn take() -> Self {
         let typed = RefCell::default();
         let is_capable = stdin().is_terminal() && stdout().is_terminal();
         if !is_capable || style::is_dumb_terminal() {
@@ -38,12 +38,12 @@ impl Keyboard {
     }
 
     /// Whether keys are collected. If not, the system keeps them.
-    pub(super) fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         self.before.is_some()
     }
 
     /// Keeps keys from being shown. The line editor leaves the terminal as it found it, except for the marks of pastes.
-    pub(super) fn silence(&self) {
+    pub(crate) fn silence(&self) {
         let Some(mut modes) = self.before.clone() else { return };
         modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
         modes.local_modes.insert(LocalModes::NOFLSH);
@@ -54,7 +54,7 @@ impl Keyboard {
     }
 
     /// Gives the keyboard back, for another program or for good.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         if let Some(before) = &self.before {
             print_mode(DO_NOT_MARK_PASTES);
             let _ = tcsetattr(stdin(), OptionalActions::Drain, before);
@@ -62,18 +62,18 @@ impl Keyboard {
     }
 
     /// Returns what was typed so far.
-    pub(super) fn typed(&self) -> RefMut<'_, TypedAhead> {
+    pub(crate) fn typed(&self) -> RefMut<'_, TypedAhead> {
         self.read_waiting();
         self.typed.borrow_mut()
     }
 
     /// Begins with what the line editor has read and not used.
-    pub(super) fn put_back(&self, typed: TypedAhead) {
+    pub(crate) fn put_back(&self, typed: TypedAhead) {
         *self.typed.borrow_mut() = typed;
     }
 
     /// Waits until it is time to look for keys again.
-    pub(super) async fn until_next_look(&self) {
+    pub(crate) async fn until_next_look(&self) {
         match self.is_taken() {
             true => until_next_look().await,
             false => std::future::pending().await,

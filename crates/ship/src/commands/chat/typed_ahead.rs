@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// What a person has typed ahead: messages that wait to be sent, and a draft.
 #[derive(Debug, Default)]
-pub(super) struct TypedAhead {
+pub(crate) struct TypedAhead {
     queue: VecDeque<QueuedMessage>,
     draft: String,
     /// The bytes of a key that is not complete yet.
@@ -24,7 +24,7 @@ struct QueuedMessage {
 
 /// The next thing that was typed ahead.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum TypedLine {
+pub(crate) enum TypedLine {
     Message(String),
     /// The person wants to leave.
     End,
@@ -48,13 +48,13 @@ enum Key {
 }
 
 impl TypedAhead {
-    pub(super) fn with_draft(draft: String) -> Self {
+    pub(crate) fn with_draft(draft: String) -> Self {
         Self { draft, ..Self::default() }
     }
 
     /// Takes the keys of one burst. Lines that come in one burst were pasted in a terminal that does not mark pastes,
     /// so they are one message.
-    pub(super) fn push(&mut self, burst: &[u8]) {
+    pub(crate) fn push(&mut self, burst: &[u8]) {
         let mut bytes = std::mem::take(&mut self.incomplete);
         bytes.extend_from_slice(burst);
         let mut rest = &bytes[..];
@@ -98,7 +98,7 @@ impl TypedAhead {
     }
 
     /// Takes the next line. The draft comes when all messages are taken.
-    pub(super) fn take_line(&mut self) -> TypedLine {
+    pub(crate) fn take_line(&mut self) -> TypedLine {
         match self.queue.pop_front() {
             Some(message) => TypedLine::Message(message.text),
             None if std::mem::take(&mut self.is_ended) => TypedLine::End,
@@ -107,12 +107,12 @@ impl TypedAhead {
     }
 
     /// Returns the text that is not finished.
-    pub(super) fn draft(&self) -> &str {
+    pub(crate) fn draft(&self) -> &str {
         &self.draft
     }
 
     /// Adds what was typed later.
-    pub(super) fn append(&mut self, later: Self) {
+    pub(crate) fn append(&mut self, later: Self) {
         self.queue.extend(later.queue);
         self.draft.push_str(&later.draft);
         self.incomplete = later.incomplete;
@@ -121,14 +121,14 @@ impl TypedAhead {
     }
 
     /// Makes a draft of everything, for the person to send or delete.
-    pub(super) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self) {
         let mut lines: Vec<String> = self.queue.drain(..).map(|message| message.text).collect();
         lines.extend(Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty()));
         *self = Self::with_draft(lines.join("\n"));
     }
 
     /// Returns the messages whose wait was not shown yet.
-    pub(super) fn unshown(&mut self) -> Vec<String> {
+    pub(crate) fn unshown(&mut self) -> Vec<String> {
         let unshown = self.queue.iter_mut().filter(|message| !message.is_shown);
         unshown
             .map(|message| {
@@ -146,7 +146,7 @@ impl Key {
 }
 
 /// Whether a text ends with a backslash that means the line end. Two of them mean themselves.
-pub(super) fn continues(text: &str) -> bool {
+pub(crate) fn continues(text: &str) -> bool {
     let rest = text.trim_end_matches('\\');
     (text.len() - rest.len()) % 2 == 1
 }

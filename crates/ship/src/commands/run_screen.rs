@@ -1,17 +1,18 @@
-//! Shows the person what the agent does.
+//! Shows the person what the agent does, while it does it.
 
 use std::io::IsTerminal;
 use std::pin::pin;
 use std::time::Duration;
 
 use ship_agent::{Listener, Outcome, RunEvent};
-use ship_message::{Chunk, FinishReason};
+use ship_message::{Chunk, FinishReason, TextChunk};
 
-use super::keyboard::Keyboard;
-use crate::commands::context::dim_line;
-use crate::commands::interrupt::Interrupt;
-use crate::commands::message_exchange::{Notice, print_waiting, read_notice};
-use crate::commands::run_activity::RunActivity;
+use super::broken_text::BrokenText;
+use super::chat::keyboard::Keyboard;
+use super::context::dim_line;
+use super::interrupt::Interrupt;
+use super::message_exchange::{Notice, print_notice, print_waiting, read_notice};
+use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
@@ -21,10 +22,11 @@ use crate::table;
 use crate::text_for_user;
 
 /// Shows the events of one run.
-pub(super) struct Screen<'a> {
+pub(crate) struct Screen<'a> {
     session: &'a Session,
     keyboard: Option<&'a Keyboard>,
     listener: Listener,
+    command: ScreenCommand,
     style: Style,
     markdown: Markdown,
     /// Whether the cursor is not at the start of a line.
@@ -36,21 +38,37 @@ pub(super) struct Screen<'a> {
     is_cut: bool,
     /// Whether something was said to the person.
     has_spoken: bool,
+    /// Leaves out what is said again, for a person; a program gets everything.
+    broken: Option<BrokenText>,
+    /// The agent's notices behind an answer that are not shown here.
+    held: Vec<String>,
+    /// Whether the last of them is still being told.
+    is_held: bool,
+}
+
+/// The command that shows a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScreenCommand {
+    /// A chat also shows calls, and the agent's notices as parts of the answer.
+    Chat,
+    /// `ship send` shows the answer alone. A notice about its end may become the failure of the command.
+    Send,
 }
 
 /// A run whose cost is to be told.
-pub(super) struct RunCost {
-    pub(super) run_id: String,
-    pub(super) time: Duration,
+pub(crate) struct RunCost {
+    pub(crate) run_id: String,
+    pub(crate) time: Duration,
     /// Whether a summary was made on the way.
-    pub(super) has_summary: bool,
+    pub(crate) has_summary: bool,
 }
 
 impl<'a> Screen<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &'a Session,
         keyboard: Option<&'a Keyboard>,
         listener: Listener,
+        command: ScreenCommand,
     ) -> Self {
         let activity = RunActivity::begin(session);
         // A line between the answers on the way to another program would only be in its way.
@@ -60,6 +78,7 @@ impl<'a> Screen<'a> {
             session,
             keyboard,
             listener,
+            command,
             style,
             markdown,
             mid_line: false,
@@ -67,11 +86,14 @@ impl<'a> Screen<'a> {
             ended: None,
             is_cut: false,
             has_spoken: false,
+            broken: std::io::stdout().is_terminal().then(BrokenText::default),
+            held: Vec::new(),
+            is_held: false,
         }
     }
 
     /// Shows events until `running` ends, and returns its result.
-    pub(super) async fn follow<T>(
+    pub(crate) async fn follow<T>(
         &mut self,
         running: impl Future<Output = T>,
         interrupt: &Interrupt,
@@ -107,14 +129,14 @@ impl<'a> Screen<'a> {
     }
 
     /// Returns the run that has ended with an answer.
-    pub(super) fn cost(&self) -> Option<RunCost> {
+    pub(crate) fn cost(&self) -> Option<RunCost> {
         let (run_id, _) = self.ended.clone().filter(|(_, outcome)| *outcome != Outcome::Parked)?;
         let (time, has_summary) = (self.activity.elapsed(), self.activity.has_summary());
         Some(RunCost { run_id, time, has_summary })
     }
 
     /// Whether the run has failed, or its answer lacks its end.
-    pub(super) fn is_unfinished(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         self.is_cut || matches!(self.ended, Some((_, Outcome::Failed(_))))
     }
 
@@ -124,12 +146,22 @@ impl<'a> Screen<'a> {
     }
 
     /// Whether the run has said something.
-    pub(super) fn has_spoken(&self) -> bool {
+    pub(crate) fn has_spoken(&self) -> bool {
         self.has_spoken
     }
 
+    /// Returns what the run is doing.
+    pub(crate) fn activity(&self) -> &RunActivity {
+        &self.activity
+    }
+
+    /// Returns the notices behind the answer that were not shown.
+    pub(crate) fn held_notices(&self) -> &[String] {
+        &self.held
+    }
+
     /// Ends the output of a run that the person does not wait for.
-    pub(super) fn end_early(mut self) -> Result<(), Failure> {
+    pub(crate) fn end_early(mut self) -> Result<(), Failure> {
         self.mid_line |= !self.activity.erase() && self.shows_keys();
         self.end_text()
     }
@@ -153,13 +185,35 @@ impl<'a> Screen<'a> {
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
         self.activity.follow(event);
         match event {
+            RunEvent::Chunk(Chunk::TextDelta(_, delta)) if self.is_held => {
+                if let Some(held) = self.held.last_mut() {
+                    held.push_str(delta);
+                }
+                Ok(())
+            }
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
-                self.has_spoken |= !delta.is_empty();
-                let text = self.markdown.push(&output::escape_unprintable(delta));
-                self.print_part(&text)
+                let new = self.broken.as_mut().map(|broken| broken.push(delta));
+                self.show_text(new.as_deref().unwrap_or(delta))
             }
             // An interrupted text has no end of its own, and the next text does not continue it.
-            RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => self.end_text(),
+            RunEvent::Chunk(Chunk::TextStart(text)) => {
+                self.is_held = self.command == ScreenCommand::Send && is_notice(text);
+                self.held.extend(self.is_held.then(String::new));
+                if let Some(broken) = &mut self.broken {
+                    broken.begin();
+                }
+                self.end_text()
+            }
+            RunEvent::Chunk(Chunk::TextEnd(_)) => {
+                let rest = self.broken.as_mut().map(BrokenText::end).unwrap_or_default();
+                self.show_text(&rest)?;
+                self.end_text()
+            }
+            RunEvent::Chunk(
+                Chunk::ToolInputAvailable { .. }
+                | Chunk::ToolOutputError { .. }
+                | Chunk::ToolInputError { .. },
+            ) if self.command == ScreenCommand::Send => Ok(()),
             RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) => {
                 self.print_note(&format!("[{}]", output::escape_unprintable(tool_name)))
             }
@@ -196,7 +250,24 @@ impl<'a> Screen<'a> {
         }
     }
 
+    fn show_text(&mut self, text: &str) -> Result<(), Failure> {
+        self.has_spoken |= !text.is_empty();
+        let text = self.markdown.push(&output::escape_unprintable(text));
+        self.print_part(&text)
+    }
+
     fn show_notice(&mut self, notice: Notice<'_>) -> Result<(), Failure> {
+        if let (Notice::Broken(_), Some(broken)) = (&notice, &mut self.broken) {
+            let is_new = broken.note_break();
+            self.end_text()?;
+            let note = self.style.dim("(the connection broke; asking again)");
+            return if is_new { self.print_part(&format!("{note}\n")) } else { Ok(()) };
+        }
+        if self.command == ScreenCommand::Send {
+            self.end_text()?;
+            print_notice(self.session, notice, &mut self.activity);
+            return Ok(());
+        }
         match notice {
             Notice::Context(notice) => {
                 self.end_text()?;
@@ -212,7 +283,10 @@ impl<'a> Screen<'a> {
                 output::print_notice(text);
                 Ok(())
             }
-            Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text) => {
+            Notice::MakingRoom(text)
+            | Notice::MadeRoom(text)
+            | Notice::Broken(text)
+            | Notice::Other(text) => {
                 self.end_text()?;
                 self.print_note(&format!("[{}]", output::escape_unprintable(text)))
             }
@@ -250,4 +324,10 @@ async fn until_next_look(keyboard: Option<&Keyboard>) {
         Some(keyboard) => keyboard.until_next_look().await,
         None => std::future::pending().await,
     }
+}
+
+/// Whether a text that begins is a notice of the agent, and not a part of the model's answer.
+fn is_notice(text: &TextChunk) -> bool {
+    let ship = text.provider_metadata.as_ref().and_then(|metadata| metadata.get("ship"));
+    ship.is_some_and(|ship| ship.get("notice").is_some())
 }
