@@ -34,6 +34,11 @@ impl Agent {
         std::mem::take(&mut *self.engine.repairs.lock())
     }
 
+    /// Returns how many tokens the model takes at once, if that is known.
+    pub fn window_tokens(&self) -> Option<u64> {
+        self.engine.window_tokens()
+    }
+
     /// Returns the warnings since the last call that the system and the tools fill the budget of a request. Each is
     /// given once for a chat.
     pub fn take_budget_warnings(&self) -> Vec<String> {

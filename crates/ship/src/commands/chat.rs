@@ -430,14 +430,15 @@ impl ChatScreen<'_> {
     /// Accepts a line as a message, and tells what is attached to it. A person's line can name files; a piped one is
     /// sent as it is.
     async fn accept(&self, text: &str, interrupt: &Interrupt) -> Result<AcceptResult, Failure> {
-        let (draft, names) = match self.input.is_interactive() {
+        let draft = match self.input.is_interactive() {
             true => MessageDraft::with_mentioned_files(self.session, text)?,
-            false => (text.into(), Vec::new()),
+            false => text.into(),
         };
+        let notes = draft.notes(self.agent.window_tokens());
         let turn = MessageExchange::new(self.session, &self.agent);
         let accepted = turn.accept(draft, interrupt).await?;
-        if !names.is_empty() && matches!(accepted, AcceptResult::Yes(_)) {
-            self.print_note(&format!("(attached {})", names.join(", ")))?;
+        if matches!(accepted, AcceptResult::Yes(_)) {
+            notes.iter().try_for_each(|note| self.print_note(&format!("({note})")))?;
         }
         Ok(accepted)
     }

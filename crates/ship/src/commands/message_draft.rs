@@ -16,37 +16,46 @@ use crate::session::Session;
 pub(crate) struct MessageDraft {
     pub(crate) text: String,
     pub(crate) attachments: Vec<Attachment>,
+    /// The words that look like files and are none, each with what it is.
+    not_attached: Vec<String>,
 }
 
 impl From<&str> for MessageDraft {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), attachments: Vec::new() }
+        Self { text: text.to_owned(), ..Self::default() }
     }
 }
 
 impl MessageDraft {
     /// Makes a message of a text that a person wrote, with the files that it names. A word behind an `@` that names no
-    /// file is text. Returns the names of the files, too.
-    pub(crate) fn with_mentioned_files(
-        session: &Session,
-        text: &str,
-    ) -> Result<(Self, Vec<String>), Failure> {
+    /// file is text.
+    pub(crate) fn with_mentioned_files(session: &Session, text: &str) -> Result<Self, Failure> {
         let mut draft = Self::from(text);
-        let mut names: Vec<String> = Vec::new();
-        for mention in mentions(text) {
+        let mut names: Vec<&str> = Vec::new();
+        let mentions = mentions(text);
+        for mention in &mentions {
             let name = mention.path.as_str();
             // A sentence goes on behind a file.
             let shorter = name.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
             let written = if mention.is_quoted { &[name][..] } else { &[name, shorter] };
-            let named = written.iter().find(|name| resolve(name).is_file());
-            if let Some(name) = named
-                && !names.iter().any(|known| known == name)
-            {
-                draft.attach(session, Path::new(name))?;
-                names.push((*name).to_owned());
+            match written.iter().find(|name| resolve(name).is_file()) {
+                Some(name) if names.contains(name) => {}
+                Some(name) => {
+                    draft.attach(session, Path::new(name))?;
+                    names.push(name);
+                }
+                None => draft.not_attached.extend(describe_other(written[written.len() - 1])),
             }
         }
-        Ok((draft, names))
+        Ok(draft)
+    }
+
+    /// Returns what to tell the person about the files, for a model with this window.
+    pub(crate) fn notes(&self, window: Option<u64>) -> Vec<String> {
+        let files: Vec<String> =
+            self.attachments.iter().map(|file| describe_attachment(file, window)).collect();
+        let attached = (!files.is_empty()).then(|| format!("attached {}", files.join("; ")));
+        attached.into_iter().chain(self.not_attached.iter().cloned()).collect()
     }
 
     /// Attaches a file.
@@ -74,6 +83,48 @@ impl MessageDraft {
             },
         });
         Ok(())
+    }
+}
+
+/// Describes a word behind an `@` that names no file, if a file may be meant: a folder, or a path to nothing.
+fn describe_other(name: &str) -> Option<String> {
+    let shown = output::escape_unprintable(name);
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    let has_extension = extension.is_some_and(|it| it.chars().any(char::is_alphabetic));
+    match resolve(name).is_dir() {
+        true => Some(format!("@{shown} is a folder; sent as text, name a file to attach it")),
+        false if name.contains('/') || name.starts_with('~') || has_extension => {
+            Some(format!("@{shown} names no file; sent as text"))
+        }
+        false => None,
+    }
+}
+
+/// The window that is assumed for a model whose window is not known.
+const ASSUMED_WINDOW: u64 = 32_000;
+
+/// Describes a file: its name, its size and, if it takes more than a quarter of the window, its tokens.
+fn describe_attachment(file: &Attachment, window: Option<u64>) -> String {
+    let (name, bytes, tokens) = match file {
+        // A token has about four bytes.
+        Attachment::Text { name, text } => (name, text.len(), text.len() as u64 / 4),
+        Attachment::File { name, bytes, .. } => (name, bytes.len(), 0),
+    };
+    let name = output::escape_unprintable(name);
+    let tokens = match tokens > window.unwrap_or(ASSUMED_WINDOW) / 4 {
+        true => format!(", about {} tokens", tokens.next_multiple_of(1000)),
+        false => String::new(),
+    };
+    format!("{name}, {}{tokens}", format_size(bytes))
+}
+
+/// Formats a size: `812 bytes`, `12 KB`, `1.5 MB`.
+fn format_size(bytes: usize) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", (bytes + 500) / 1_000),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }
 

@@ -43,10 +43,7 @@ pub(crate) async fn run(
 /// Makes a message of a text that a person wrote, the files that it names, and what is piped. An `@` in a piped text
 /// means nothing: another program wrote it.
 async fn draft_with_pipe(session: &Session, text: &str) -> Result<MessageDraft, Failure> {
-    let (mut draft, names) = MessageDraft::with_mentioned_files(session, text)?;
-    if !names.is_empty() {
-        output::print_notice(&format!("attached {}", names.join(", ")));
-    }
+    let mut draft = MessageDraft::with_mentioned_files(session, text)?;
     if let Some(piped) = standard_input::read_piped(session).await? {
         draft.text = format!("{text}\n\n{piped}");
     }
@@ -76,10 +73,12 @@ pub(super) async fn answer(
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
     let is_streamed = can_stream(session).await;
+    let notes = draft.notes(agent.window_tokens());
     let AcceptResult::Yes(accepted) = turn.accept(draft, &interrupt).await? else {
         break_line();
         return Err(unknown_if_kept().by_interrupt(true));
     };
+    notes.iter().for_each(|note| output::print_notice(note));
     let listener = agent.listen(&session.chat);
     let running = turn.reply(&accepted, &interrupt);
     let followed = match is_streamed {

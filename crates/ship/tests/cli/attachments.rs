@@ -33,7 +33,8 @@ fn files_are_attached_by_a_flag_and_by_an_at_sign() {
     let said = "compare @notes.txt, (@\"my plan.md\") and @notes.txt";
     let ran = ship.run(&["send", "-f", "a.png", said]);
     assert_eq!(ran.code(), 0);
-    assert!(ran.err().contains("(attached notes.txt, my plan.md)"), "{}", ran.err());
+    let told = "(attached notes.txt, 8 bytes; my plan.md, 5 bytes; a.png, 12 bytes)";
+    assert!(ran.err().contains(told), "{}", ran.err());
     let notes = "<file name=\"notes.txt\">\none\ntwo\n</file>";
     let plan = "<file name=\"my plan.md\">\nsoup\n</file>";
     assert_eq!(parts(&ship), [said, notes, plan, "a.png image/png"]);
@@ -83,7 +84,7 @@ fn in_a_chat_tab_completes_a_path_and_its_file_is_attached() {
     terminal.types("read @my\t");
     terminal.until("@my\\ plan.md");
     terminal.types("\r");
-    terminal.until("(attached my plan.md)");
+    terminal.until("(attached my plan.md, 5 bytes)");
     terminal.until("You said:");
     terminal.until("> ");
     terminal.types("and @b.zip\r");
@@ -118,4 +119,39 @@ fn the_offline_model_and_inspect_tell_the_words_and_name_the_files() {
         row.is_some_and(|row| row.ends_with("compare @notes.txt [notes.txt] [a.png]")),
         "{pieces}"
     );
+}
+
+#[test]
+fn a_path_that_names_no_file_and_a_folder_are_told_and_a_word_is_not() {
+    let ship = ship().file("src/main.rs", "");
+    let said = "see @src/mian.rs, @~/x, @notes.tex. and @src, not @anna or @v1.2 or me@x.org";
+    let told = [
+        "(@src/mian.rs names no file; sent as text)",
+        "(@~/x names no file; sent as text)",
+        "(@notes.tex names no file; sent as text)",
+        "(@src is a folder; sent as text, name a file to attach it)",
+    ];
+    let ran = ship.run(&["send", said]);
+    let notes: Vec<String> =
+        ran.err().lines().filter(|line| line.contains('@')).map(str::to_owned).collect();
+    assert_eq!((ran.code(), notes), (0, told.map(str::to_owned).to_vec()));
+    let mut terminal = ship.terminal(60, &["chat", said]);
+    for note in told {
+        terminal.until(note);
+    }
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(ship.piped(&["chat"], format!("{said}\n")).err(), "", "a program means no files");
+}
+
+#[test]
+fn a_file_that_fills_much_of_the_window_is_told_with_its_tokens() {
+    let ship = TestShip::with_settings(r#"{ "llm": { "window": 40000 } }"#);
+    for (size, told) in
+        [(40_000, "(attached a.txt, 40 KB)"), (50_000, "50 KB, about 13000 tokens)")]
+    {
+        ship.write("a.txt", &"x".repeat(size));
+        let ran = ship.run(&["send", "-f", "a.txt", "what is this?"]);
+        assert!(ran.err().contains(told), "{}", ran.err());
+    }
 }
