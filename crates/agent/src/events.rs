@@ -98,6 +98,13 @@ pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
     notice_of(Object::from([("kind", kind), ("text", text)]))
 }
 
+/// Makes the notice of a compaction. One that purged the originals cannot be undone.
+pub(crate) fn compacted_notice(text: &str, is_purged: bool) -> Chunk {
+    let mut data = Object::from([("kind", "compacted"), ("text", text)]);
+    data.set_or_remove("purged", is_purged.then_some(true.into()));
+    notice_of(data)
+}
+
 /// Makes a notice about contexts, with the way back if there is one.
 pub(crate) fn context_notice(line: &str, way_back: Option<Json>) -> Chunk {
     let mut data = Object::from([("kind", "context"), ("text", line)]);

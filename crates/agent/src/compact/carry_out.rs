@@ -21,7 +21,7 @@ use crate::chat::{
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::notice;
+use crate::events::{compacted_notice, notice};
 use crate::request::{PreparedRequest, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
 
@@ -294,7 +294,7 @@ fn notify_done(work: &ActiveRun, compacted: &Compaction) {
         false => "",
     };
     let text = format!("Made room: about {before} tokens are about {after} now{gone}");
-    work.notify(&crate::events::RunEvent::Chunk(notice("compacted", &text)));
+    work.notify(&crate::events::RunEvent::Chunk(compacted_notice(&text, compacted.purged)));
 }
 
 fn log_compaction(work: &ActiveRun, compacted: &Compaction) {

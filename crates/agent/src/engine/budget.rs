@@ -116,16 +116,20 @@ impl Engine {
             largest.map_or(String::new(), |(name, tokens)| format!("; {name} alone {tokens}"));
         let and_the_rest = match goal.floor.saturating_sub(system + tools) {
             0 => format!(" and the tools ({tools})"),
-            open => format!(", the tools ({tools}) and the open request ({open})"),
+            open => format!(", the tools ({tools}) and the new message ({open})"),
         };
-        let whose = match (self.rules.input_tokens_max, self.window_tokens()) {
-            (Some(_), _) => "`context.history.maxInputTokensApprox` allows",
-            (None, Some(_)) => "the model's window leaves",
-            (None, None) => "a model whose window is not known is held to",
+        let (whose, remedy) = match (self.rules.input_tokens_max, self.window_tokens()) {
+            (Some(_), _) => {
+                ("`context.history.maxInputTokensApprox` allows", "raise it, or shorten them")
+            }
+            (None, Some(_)) => ("the model's window leaves", "shorten them"),
+            (None, None) => {
+                ("are assumed for a model whose window is not known", "set `llm.window`")
+            }
         };
         format!(
-            "the system ({system} tokens{largest}){and_the_rest} fill the {} tokens that {whose}; \
-             the budget holds for the other messages alone, and a request is compacted over {}",
+            "the system ({system} tokens{largest}){and_the_rest} fill the {} tokens that {whose}; {remedy}. \
+             Until then, older messages become a summary once a request has more than {} tokens",
             self.budget_tokens(),
             goal.trigger
         )

@@ -155,7 +155,7 @@ async fn a_filled_budget_is_told_once_for_a_chat_until_the_settings_change() {
     assert_eq!(again.agent.take_budget_warnings().len(), 1);
     let told = warned(&again);
     assert_eq!(told.len(), 1, "{told:?}");
-    for piece in ["the system (", "the tools (", "the open request (", "500 tokens", "Approx"] {
+    for piece in ["the system (", "the tools (", "the new message (", "500 tokens", "Approx"] {
         assert!(told[0].contains(piece), "{piece}: {told:?}");
     }
     let other = again.restarted(Some(100_000), rules(400));

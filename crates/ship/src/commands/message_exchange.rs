@@ -114,7 +114,8 @@ pub(crate) fn print_notice(session: &Session, notice: Notice<'_>, activity: &mut
             match notice {
                 Notice::Context(notice) => output::print_notice(&notice.line_for_shell(session)),
                 // A compaction is no reason to worry; other notices may be.
-                Notice::MakingRoom(text) | Notice::MadeRoom(text) => output::print_notice(text),
+                Notice::MakingRoom(text) => output::print_notice(text),
+                Notice::MadeRoom(made) => output::print_notice(&made.line_for_shell(session)),
                 Notice::Broken(text) | Notice::Other(text) => output::print_warning(text),
                 Notice::Retry { .. } => {}
             }
@@ -172,13 +173,39 @@ pub(crate) enum Notice<'a> {
     /// The context is being compacted.
     MakingRoom(&'a str),
     /// The context was compacted.
-    MadeRoom(&'a str),
+    MadeRoom(MadeRoom<'a>),
     /// The provider is asked again after a wait.
     Retry { text: &'a str, wait: Duration },
     /// The answer broke off, and the model is asked again.
     Broken(&'a str),
     /// Any other notice.
     Other(&'a str),
+}
+
+/// A notice that the context was compacted.
+pub(crate) struct MadeRoom<'a> {
+    text: &'a str,
+    /// Whether the originals are gone, so that it cannot be undone.
+    is_purged: bool,
+}
+
+impl MadeRoom<'_> {
+    /// Returns the line for a person in `ship chat`.
+    pub(crate) fn line(&self) -> String {
+        self.line_with_undo("/compact undo")
+    }
+
+    /// Returns the line for a person at a shell.
+    pub(crate) fn line_for_shell(&self, session: &Session) -> String {
+        self.line_with_undo(&format!("`{}`", session.chat_flags.add_to("ship compact --undo")))
+    }
+
+    fn line_with_undo(&self, undo: &str) -> String {
+        match self.is_purged {
+            true => self.text.to_owned(),
+            false => format!("{}; {undo} brings the originals back", self.text),
+        }
+    }
 }
 
 /// A notice about the contexts of a chat.
@@ -214,7 +241,9 @@ pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
     Some(match data.get("kind").and_then(Json::as_str) {
         Some("context") => Notice::Context(ContextNotice::new(text, data.get("wayBack"))),
         Some("compacting") => Notice::MakingRoom(text),
-        Some("compacted") => Notice::MadeRoom(text),
+        Some("compacted") => {
+            Notice::MadeRoom(MadeRoom { text, is_purged: data.get("purged").is_some() })
+        }
         Some("cut") => Notice::Broken(text),
         Some("retry") => {
             let millis = data.get("waitMs").and_then(Json::as_u64).unwrap_or_default();

@@ -276,21 +276,23 @@ impl<'a> Screen<'a> {
             // The line of the activity says it, and the result is told.
             Notice::MakingRoom(_) if self.activity.is_shown() => Ok(()),
             Notice::Retry { .. } => Ok(()),
-            // A reader at the other end of a pipe gets only the answers.
-            Notice::MakingRoom(text) | Notice::MadeRoom(text)
-                if !std::io::stdout().is_terminal() =>
-            {
-                output::print_notice(text);
-                Ok(())
-            }
-            Notice::MakingRoom(text)
-            | Notice::MadeRoom(text)
-            | Notice::Broken(text)
-            | Notice::Other(text) => {
+            Notice::MakingRoom(text) => self.print_room_notice(text),
+            Notice::MadeRoom(made) => self.print_room_notice(&made.line()),
+            Notice::Broken(text) | Notice::Other(text) => {
                 self.end_text()?;
                 self.print_note(&format!("[{}]", output::escape_unprintable(text)))
             }
         }
+    }
+
+    /// Tells of a compaction. A reader at the other end of a pipe gets only the answers.
+    fn print_room_notice(&mut self, text: &str) -> Result<(), Failure> {
+        if !std::io::stdout().is_terminal() {
+            output::print_notice(text);
+            return Ok(());
+        }
+        self.end_text()?;
+        self.print_note(&format!("[{}]", output::escape_unprintable(text)))
     }
 
     /// Prints the rest of a text, and ends its line.
