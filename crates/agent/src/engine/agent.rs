@@ -34,6 +34,12 @@ impl Agent {
         std::mem::take(&mut *self.engine.repairs.lock())
     }
 
+    /// Adds a warning that the model's window is unknown, unless it was told before. Without this call, it is told after
+    /// the first answer.
+    pub async fn warn_of_unknown_window(&self, chat: &ChatKey) {
+        self.engine.tell_unknown_window_early(chat).await;
+    }
+
     /// Returns how many tokens the model takes at once, if that is known.
     pub fn window_tokens(&self) -> Option<u64> {
         self.engine.window_tokens()

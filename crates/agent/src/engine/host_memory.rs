@@ -113,20 +113,37 @@ impl Engine {
         Some(format!("{} {address} {}", provider.name(), provider.model()))
     }
 
+    /// Tells a person before the first request that the window is unknown, as far as it is known then. The log is not
+    /// written, because a chat that is only opened leaves no trace.
+    pub(crate) async fn tell_unknown_window_early(&self, chat: &ChatKey) {
+        self.recall_host(chat).await;
+        let mut known = self.host_memory.0.lock().await;
+        if self.host_name().is_some() && self.has_untold_window(&known) {
+            known.has_told_window = true;
+            self.budget_warnings.lock().push(self.project.mask(&self.describe_unknown_window()));
+        }
+    }
+
     /// Tells a person that the window is unknown once a request was answered: once for all processes, or once in each
     /// if that cannot be stored.
     fn tell_unknown_window_once(&self, known: &mut KnownFacts, chat: &ChatKey) {
-        let is_known = self.window_tokens().or(self.rules.input_tokens_max).is_some();
-        let is_told = known.has_told_window || known.stored.told_window;
-        if is_known || is_told || self.token_meter.limits().accepted == 0 {
-            return;
+        if self.token_meter.limits().accepted > 0 && self.has_untold_window(known) {
+            known.has_told_window = true;
+            self.tell(chat, &self.describe_unknown_window());
         }
-        known.has_told_window = true;
-        self.tell(chat, &format!(
+    }
+
+    fn has_untold_window(&self, known: &KnownFacts) -> bool {
+        let is_known = self.window_tokens().or(self.rules.input_tokens_max).is_some();
+        !is_known && !known.has_told_window && !known.stored.told_window
+    }
+
+    fn describe_unknown_window(&self) -> String {
+        format!(
             "it is not known how many tokens `{}` takes, so a request is compacted over {}; set `llm.window`",
             self.provider.model(),
             self.budget_tokens()
-        ));
+        )
     }
 
     /// Tells a person something about the host, and logs it.

@@ -114,8 +114,21 @@ async fn an_unknown_window_is_told_once() {
     }
     let known = Host::new(Format::OpenAi, 100_000);
     let agent = known.agent_with(Some(100_000), Rules::default());
+    agent.warn_of_unknown_window(&chat()).await;
     assert_eq!(known.say(&agent, "ahoy").await, Some(Outcome::Done));
     assert!(agent.take_budget_warnings().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_window_can_be_told_before_the_first_answer_and_is_not_told_again() {
+    let host = Host::new(Format::OpenAi, 100_000);
+    let agent = host.agent();
+    agent.warn_of_unknown_window(&chat()).await;
+    assert_eq!(agent.take_budget_warnings().len(), 1);
+    assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));
+    let later = host.agent();
+    later.warn_of_unknown_window(&chat()).await;
+    assert!(agent.take_budget_warnings().is_empty() && later.take_budget_warnings().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -78,6 +78,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
     };
     if chat.input.is_interactive() && !session.json {
         chat.greet().await?;
+        chat.agent.warn_of_unknown_window(&session.chat).await;
     }
     // The unfinished work of an interrupted run comes first.
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
