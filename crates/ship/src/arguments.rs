@@ -3,6 +3,7 @@
 mod config;
 mod context;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::Resettable;
@@ -21,13 +22,26 @@ pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
 const EXAMPLES: &str = "Examples:
   ship init                      make this folder a project
   ship chat                      talk to the agent
-  ship send 'what is in here?'   one message, one answer
+  ship send 'hello'              one message, one answer
+  ship send -f notes.txt 'what is this about?'
   ship history --last 5          what was said
   ship context new               begin a clean context
   ship undo                      take that back
   ship inspect                   what the model would see
 
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
+
+/// What `ship` alone prints: enough to begin.
+const FIRST_HELP: &str = "Turn a folder into an agent that never loses the thread.
+
+  ship chat           talk to the agent
+  ship send 'hello'   one message, one answer
+  ship history        what was said
+  ship inspect        what the model would see
+  ship init           make this folder a project, with settings and a role
+
+`ship --help` lists all commands and options, `ship COMMAND --help` has examples.
+";
 
 const SEND_HELP: &str =
     "A pipe or a file on standard input is read to its end and sent behind the text;
@@ -133,6 +147,11 @@ struct EarlyFlags {
 impl Arguments {
     /// Reads the command line. Prints help and usage itself, and then exits with 0 or 2.
     pub(crate) fn read() -> Self {
+        if std::env::args_os().len() < 2 {
+            // If standard error is gone, there is no reader to inform.
+            let _ = std::io::stderr().write_all(FIRST_HELP.as_bytes());
+            std::process::exit(2);
+        }
         let matches = command_line().get_matches();
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         arguments.flags = GivenFlags::new(&matches);

@@ -47,6 +47,8 @@ fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
         assert!(ran.err().contains("--help"), "{}", ran.err());
         assert_eq!(ran.out(), "");
     }
+    let first = ship.run(&[]).complaint_with(2);
+    assert!(first.lines().count() <= 10 && first.contains("`ship --help` lists all"), "{first}");
     assert!(ship.run(&["--jsn", "chats"]).err().contains("--json"), "the nearest option is named");
     assert_eq!(ship.run(&["--help"]).code(), 0);
     assert_eq!(ship.run(&["help"]).text(), ship.run(&["--help"]).text());
