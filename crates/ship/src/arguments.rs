@@ -11,8 +11,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::commands::standard_input::is_piped;
 use crate::output::quote_for_shell;
+use crate::pipe::is_piped;
 pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
 
@@ -38,9 +38,10 @@ const FIRST_HELP: &str = "Turn a folder into an agent that never loses the threa
   ship send 'hello'   one message, one answer
   ship history        what was said
   ship inspect        what the model would see
-  ship init           make this folder a project, with settings and a role
+  ship init           write settings and a role to edit
 
-`ship --help` lists all commands and options, `ship COMMAND --help` has examples.
+`ship --help` lists all commands and options.
+`ship COMMAND --help` has examples.
 ";
 
 const SEND_HELP: &str =

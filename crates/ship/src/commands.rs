@@ -27,5 +27,5 @@ pub(crate) mod repair;
 pub(crate) mod run_activity;
 pub(crate) mod run_screen;
 pub(crate) mod send;
-pub(crate) mod standard_input;
+mod standard_input;
 pub(crate) mod verify;

@@ -7,6 +7,7 @@ mod failure;
 mod markdown;
 mod output;
 mod pager;
+mod pipe;
 mod process;
 mod progress_line;
 mod session;

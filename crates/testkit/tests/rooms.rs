@@ -28,7 +28,10 @@ const CRATES: &[(&str, &str)] = &[
         "last_answer open_request recovery shown_messages tokens contexts journal text_for_user \
          system_blocks closed_message compact budget shown_references cut_text",
     ),
-    ("message", "assemble data_url prune serde convert partial chunk model validate ui json names"),
+    (
+        "message",
+        "assemble attached_text data_url prune serde convert partial chunk model validate ui json names",
+    ),
     (
         "project",
         "logs project_root skills system_texts init project edit load provider_choice file_reader settings \
@@ -45,7 +48,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "ship",
-        "commands process session chat_flags text_for_user arguments markdown progress_line output failure style table pager",
+        "commands process session chat_flags text_for_user arguments markdown progress_line output failure style table pager pipe",
     ),
     (
         "store",

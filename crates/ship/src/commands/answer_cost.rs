@@ -7,7 +7,7 @@ use ship_agent::Usage;
 use ship_message::json::{Json, Object};
 use ship_project::PriceSettings;
 
-use super::standard_input::is_pipe;
+use crate::pipe::is_pipe;
 use crate::progress_line::format_seconds;
 use crate::session::Session;
 use crate::style::Style;

@@ -1,32 +1,15 @@
 //! Reads a text from standard input.
 
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::time::Duration;
-
-use rustix::fs::{FileType, fstat};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::pipe::is_piped;
 use crate::session::Session;
 
 /// The time without a byte after which the person is told what the command waits for.
 const QUIET: Duration = Duration::from_secs(1);
-
-/// Whether a text is piped into a command. Only a pipe and a file are meant for it: a terminal, `/dev/null` and a
-/// socket are inherited by most commands, and a socket may never end.
-pub(crate) fn is_piped() -> bool {
-    is_pipe(io::stdin()) || file_type(io::stdin()) == Some(FileType::RegularFile)
-}
-
-/// Whether a stream is a pipe.
-pub(crate) fn is_pipe(stream: impl AsFd) -> bool {
-    file_type(stream) == Some(FileType::Fifo)
-}
-
-fn file_type(stream: impl AsFd) -> Option<FileType> {
-    fstat(stream).ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
-}
 
 /// Reads the text that is piped into a command beside its arguments.
 pub(crate) async fn read_piped(session: &Session) -> Result<Option<String>, Failure> {

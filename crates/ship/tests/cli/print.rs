@@ -49,6 +49,7 @@ fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
     }
     let first = ship.run(&[]).complaint_with(2);
     assert!(first.lines().count() <= 10 && first.contains("`ship --help` lists all"), "{first}");
+    assert!(first.lines().all(|line| line.len() < 60), "{first}");
     assert!(ship.run(&["--jsn", "chats"]).err().contains("--json"), "the nearest option is named");
     assert_eq!(ship.run(&["--help"]).code(), 0);
     assert_eq!(ship.run(&["help"]).text(), ship.run(&["--help"]).text());
