@@ -12,7 +12,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum ProviderError {
     /// The request is longer than the model takes.
-    #[error("the request is longer than the model takes{}", SizesText(*.prompt, *.completion, *.limit))]
+    #[error("the request is too long for the model{}", SizesText(*.prompt, *.completion, *.limit))]
     Overflow {
         /// The number of tokens that the provider counted in the prompt, if it says.
         prompt: Option<u64>,
@@ -23,7 +23,7 @@ pub enum ProviderError {
     },
 
     /// The request asks for a longer answer than the model gives, whatever the prompt.
-    #[error("{provider} gives answers of at most {limit} tokens: {message}")]
+    #[error("{provider} limits answers to {limit} tokens: {message}")]
     AnswerTooLong {
         /// The name of the provider.
         provider: String,
@@ -34,7 +34,7 @@ pub enum ProviderError {
     },
 
     /// The key is missing, wrong, or lacks the permission.
-    #[error("{provider} refuses the key of `llm.apiKey` ({}): {message}", key_variable(.provider))]
+    #[error("the API key for {provider} (`llm.apiKey` or {}) does not work: {message}", key_variable(.provider))]
     Key {
         /// The name of the provider.
         provider: String,
@@ -65,7 +65,7 @@ pub enum ProviderError {
     },
 
     /// The provider's policy refuses the content of the request.
-    #[error("{provider} refuses the content of the request: {message}")]
+    #[error("{provider} refused the content of the request: {message}")]
     Policy {
         /// The name of the provider.
         provider: String,
@@ -74,7 +74,7 @@ pub enum ProviderError {
     },
 
     /// The provider does not serve the country from which it was asked.
-    #[error("{provider} does not serve the country from which it is asked: {message}")]
+    #[error("{provider} is not available in your country: {message}")]
     Country {
         /// The name of the provider.
         provider: String,
@@ -83,7 +83,7 @@ pub enum ProviderError {
     },
 
     /// The provider refuses this request, and would refuse it again.
-    #[error("{provider} refuses the request: {message}")]
+    #[error("{provider} refused the request: {message}")]
     Refused {
         /// The name of the provider.
         provider: String,
@@ -137,7 +137,7 @@ pub enum ProviderError {
 
     /// The answer broke off after a part of it had been delivered. A text that has begun and not
     /// ended marks the place.
-    #[error("the answer of {provider} broke off: {reason}")]
+    #[error("the answer from {provider} broke off: {reason}")]
     Cut {
         /// The name of the provider.
         provider: String,
@@ -146,7 +146,7 @@ pub enum ProviderError {
     },
 
     /// The response is not an answer of such a provider.
-    #[error("what came back from {host} (`llm.baseUrl`) is no answer of {provider}: {received}")]
+    #[error("{host} (`llm.baseUrl`) does not answer like {provider}: {received}")]
     Protocol {
         /// The name of the provider.
         provider: String,
@@ -157,7 +157,7 @@ pub enum ProviderError {
     },
 
     /// `llm.baseUrl` is not a usable address.
-    #[error("`llm.baseUrl` is not an address that {provider} could be at: {problem}")]
+    #[error("`llm.baseUrl` is not a valid address for {provider}: {problem}")]
     BaseUrl {
         /// The name of the provider.
         provider: String,
@@ -222,14 +222,14 @@ impl ProviderError {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Overflow { .. } => {
-                Some("Shorten the context, or set `llm.window` to what the model takes.".to_owned())
+                Some("Run `ship compact`, or set `llm.window` to the size of the model's window.".to_owned())
             }
             Self::Key { provider, .. } => Some(format!(
                 "Set `llm.apiKey`, or {} in the environment, to a key that is valid for `llm.baseUrl`.",
                 key_variable(provider)
             )),
             Self::Quota { provider, .. } => Some(format!(
-                "Check plan and billing at {provider}; trying again does not help before that."
+                "Check your plan and billing at {provider}; retrying will not help."
             )),
             Self::Model { .. } => {
                 Some("Correct `llm.model`, or `llm.baseUrl` if it is the wrong host.".to_owned())
@@ -238,20 +238,20 @@ impl ProviderError {
                 Some(format!("Lower `llm.maxTokens` to {limit} or less."))
             }
             Self::Refused { message, .. } if message.contains("max_tokens") => {
-                Some("Lower `llm.maxTokens` to what the model can answer.".to_owned())
+                Some("Lower `llm.maxTokens` to the model's limit.".to_owned())
             }
             Self::Refused { message, .. } if message.contains("temperature") => {
-                Some("Leave `llm.temperature` out, or set it to what the model takes.".to_owned())
+                Some("Unset `llm.temperature`, or set it to a value that the model accepts.".to_owned())
             }
             Self::Refused { .. } => {
                 Some("Check that `llm.model` and `llm.baseUrl` belong together.".to_owned())
             }
             Self::Policy { .. } => Some(
-                "Say it in other words, or begin anew with `ship context new` if it is something said earlier."
+                "Rephrase it, or start over with `ship context new` if an earlier message is the cause."
                     .to_owned(),
             ),
             Self::Country { .. } => Some(
-                "Take a provider that serves your country, or set `llm.baseUrl` to a host that does."
+                "Use a provider that serves your country, or set `llm.baseUrl` to a host that does."
                     .to_owned(),
             ),
             Self::Unavailable { status, .. } => Some(later_advice(*status).to_owned()),
@@ -259,7 +259,7 @@ impl ProviderError {
                 Some(format!("Try again in {}.", Seconds(*wait)))
             }
             Self::TimedOut { deadline, .. } => Some(format!(
-                "Try again, or raise `{}` if the model is only slow.",
+                "Try again, or raise `{}` if the model is just slow.",
                 deadline.setting()
             )),
             Self::Protocol { provider, .. } | Self::BaseUrl { provider, .. } => Some(format!(
@@ -296,10 +296,10 @@ impl Deadline {
 
     fn description(self) -> &'static str {
         match self {
-            Self::Connect => "take the connection",
+            Self::Connect => "accept the connection",
             Self::FirstByte => "begin to answer",
-            Self::Idle => "go on with the answer",
-            Self::KeptAlive => "send more than signs of life",
+            Self::Idle => "continue its answer",
+            Self::KeptAlive => "send anything but signs of life",
         }
     }
 }
@@ -309,9 +309,9 @@ fn later_advice(status: Option<u16>) -> &'static str {
     match status {
         None => "Check the network and `llm.baseUrl`, or try again later.",
         Some(429) => {
-            "It limits how much it is asked in a minute; try again later, or raise the limit of the account."
+            "It limits requests per minute; try again later, or raise your account's limit."
         }
-        Some(503 | 529) => "It has more to do than it can; try again later.",
+        Some(503 | 529) => "It is overloaded; try again later.",
         Some(_) => "The fault is on its side; try again later.",
     }
 }
@@ -383,7 +383,7 @@ fn key_variable(provider: &str) -> &'static str {
     }
 }
 
-/// Displays `: 9 tokens and 4 for the answer, and it takes 8`, as far as the numbers are known.
+/// Displays `: 9 tokens and 4 for the answer, but its limit is 8`, as far as the numbers are known.
 struct SizesText(Option<u64>, Option<u64>, Option<u64>);
 
 impl fmt::Display for SizesText {
@@ -396,8 +396,8 @@ impl fmt::Display for SizesText {
             }
         }
         match (prompt, limit) {
-            (Some(_), Some(limit)) => write!(f, ", and it takes {limit}"),
-            (None, Some(limit)) => write!(f, ", which is {limit} tokens"),
+            (Some(_), Some(limit)) => write!(f, ", but its limit is {limit}"),
+            (None, Some(limit)) => write!(f, ", whose limit is {limit} tokens"),
             (_, None) => Ok(()),
         }
     }
@@ -475,7 +475,7 @@ mod tests {
         assert!(unavailable(None).remedy().unwrap().contains("Check the network"));
         let wrong_address = |provider: &str| ProviderError::BaseUrl {
             provider: provider.to_owned(),
-            problem: "it names no host".to_owned(),
+            problem: "it has no host".to_owned(),
         };
         let advice = wrong_address("anthropic").remedy().unwrap();
         assert!(advice.ends_with("https://api.anthropic.com.") && !advice.contains("openai"));
@@ -490,7 +490,7 @@ mod tests {
             ProviderError::Key { provider: provider(), message: "invalid x-api-key".to_owned() };
         assert_eq!(
             key.to_string(),
-            "anthropic refuses the key of `llm.apiKey` (`ANTHROPIC_API_KEY`): invalid x-api-key"
+            "the API key for anthropic (`llm.apiKey` or `ANTHROPIC_API_KEY`) does not work: invalid x-api-key"
         );
         let late = ProviderError::TimedOut {
             provider: provider(),
@@ -506,12 +506,15 @@ mod tests {
         let overflow = |prompt, completion, limit| {
             ProviderError::Overflow { prompt, completion, limit }.to_string()
         };
-        let longer = "the request is longer than the model takes";
-        assert_eq!(overflow(Some(9), None, Some(8)), format!("{longer}: 9 tokens, and it takes 8"));
+        let longer = "the request is too long for the model";
+        assert_eq!(
+            overflow(Some(9), None, Some(8)),
+            format!("{longer}: 9 tokens, but its limit is 8")
+        );
         assert_eq!(
             overflow(Some(6), Some(4), Some(8)),
-            format!("{longer}: 6 tokens and 4 for the answer, and it takes 8")
+            format!("{longer}: 6 tokens and 4 for the answer, but its limit is 8")
         );
-        assert_eq!(overflow(None, None, Some(8)), format!("{longer}, which is 8 tokens"));
+        assert_eq!(overflow(None, None, Some(8)), format!("{longer}, whose limit is 8 tokens"));
     }
 }

@@ -56,7 +56,7 @@ async fn whichever_words_a_provider_has_for_it_an_overflow_is_told_and_is_no_loo
             panic!("{} is no answer", wording.name);
         };
         // What a provider claims to have counted is believed, so message, system or tools may be called too long.
-        let is_told = sentence.contains("the request is longer than the model takes")
+        let is_told = sentence.contains("the request is too long for the model")
             || sentence.contains("; the model takes ");
         assert!(is_told && sentence.ends_with("What you wrote is kept."), "{sentence}");
         let asked = world.server.requests().len();

@@ -41,7 +41,7 @@ async fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told()
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_answer_is_told_as_such() {
     let cases: &[Case] = &[
-        (faults::html_with_status_200, "a page (HTML), not an answer"),
+        (faults::html_with_status_200, "an HTML page, not an answer"),
         (faults::empty_body, "nothing at all"),
     ];
     for format in BOTH {

@@ -15,7 +15,7 @@ async fn what_only_looks_like_an_overflow_is_told_as_what_it_is() {
     for wording in LOOK_ALIKES.iter().filter(is_said) {
         world.server.then(wording.answer());
         let told = world.told(wording.name).await;
-        let told_as_overflow = told.contains("the request is longer than the model takes");
+        let told_as_overflow = told.contains("the request is too long for the model");
         assert!(!told_as_overflow, "{}: {told}", wording.name);
     }
     world.assert_goes_on().await;

@@ -231,7 +231,7 @@ impl StreamReader for AnthropicReader {
             return Err(AnswerFault::Reported(report));
         }
         let Some(blocks) = json.get("content").and_then(Json::as_array) else {
-            return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
+            return Err(AnswerFault::Protocol("JSON without an answer".to_owned()));
         };
         for (index, block) in (0..).zip(blocks) {
             self.start_block(index, block, out)?;

@@ -40,10 +40,10 @@ impl Api {
         let mut url = Url::parse(base_url.trim())
             .map_err(|error| refuse(&format!("it cannot be read ({error})")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("it begins with neither https:// nor http://"));
+            return Err(refuse("it must begin with https:// or http://"));
         }
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(refuse("it names no host"));
+            return Err(refuse("it has no host"));
         }
         let base = url.path().trim_end_matches('/');
         let path = match self {
@@ -72,7 +72,7 @@ impl Api {
         };
         let mut value = value.map_err(|_| ProviderError::Key {
             provider: self.name().to_owned(),
-            message: "it holds characters that cannot be sent, so it was not".to_owned(),
+            message: "it contains characters that cannot be sent".to_owned(),
         })?;
         value.set_sensitive(true);
         headers.insert(name, value);

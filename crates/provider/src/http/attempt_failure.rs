@@ -62,7 +62,7 @@ impl RequestParty<'_> {
                     after,
                     attempts: 1,
                 };
-                let reason = format!("nothing came in time (`{}`)", deadline.setting());
+                let reason = format!("no answer in time (`{}`)", deadline.setting());
                 AttemptFailure { error, reason, retry }
             }
             ConnectionError::Unreachable(cause) => {
@@ -82,7 +82,7 @@ impl RequestParty<'_> {
                 )
             }
             ConnectionError::NoClient(cause) => {
-                let reason = format!("no connection can be made on this machine: {cause}");
+                let reason = format!("this machine cannot open connections: {cause}");
                 let error =
                     ProviderError::Failed { provider: self.provider(), reason: reason.clone() };
                 AttemptFailure { error, reason, retry: RetryAdvice::No }
@@ -157,7 +157,7 @@ impl RequestParty<'_> {
         let message = quote(&report.message, self.key);
         let status = report.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
         match status {
-            None if message.is_empty() => "it does not say why".to_owned(),
+            None if message.is_empty() => "no reason given".to_owned(),
             None => message,
             Some(status) if message.is_empty() => format!("it answered {}", status_text(status)),
             Some(status) => format!("{message} ({})", status.as_u16()),

@@ -197,7 +197,7 @@ impl Incoming {
         // Late or broken, the received part has to do. One host sends an empty body when a request is too long, so
         // a body that never arrived gets other words.
         if wait_up_to(idle, read).await.is_none() && body.trim_ascii().is_empty() {
-            return b"(the words of the error did not come in time)".to_vec();
+            return b"(the text of the error did not arrive in time)".to_vec();
         }
         body
     }

@@ -182,7 +182,7 @@ impl StreamReader for OpenAiReader {
             return Err(AnswerFault::Reported(report));
         }
         if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
-            return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
+            return Err(AnswerFault::Protocol("JSON without an answer".to_owned()));
         }
         self.read_chunk(json, out).map(|_| ())
     }

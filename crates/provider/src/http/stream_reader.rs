@@ -107,7 +107,7 @@ impl AnswerReceiver {
             self.shape = match bytes[0] {
                 b'{' | b'[' => Shape::Whole(Vec::new()),
                 b'<' => {
-                    return Err(AnswerFault::Protocol("a page (HTML), not an answer".to_owned()));
+                    return Err(AnswerFault::Protocol("an HTML page, not an answer".to_owned()));
                 }
                 _ => Shape::Events(Events::default()),
             };
@@ -140,7 +140,7 @@ impl AnswerReceiver {
             Shape::Whole(held) => {
                 let text = String::from_utf8_lossy(held);
                 let json = Json::parse(&text).map_err(|error| {
-                    AnswerFault::Protocol(format!("a text that begins like JSON and is {error}"))
+                    AnswerFault::Protocol(format!("text that begins like JSON but is {error}"))
                 })?;
                 self.reader.read_whole(&json, out)?;
             }
@@ -151,7 +151,7 @@ impl AnswerReceiver {
                     self.reader.read_event(&event, out)?;
                 }
                 if events.is_foreign() {
-                    let came = "a text that is neither an event stream nor JSON";
+                    let came = "text that is neither an event stream nor JSON";
                     return Err(AnswerFault::Protocol(came.to_owned()));
                 }
             }

@@ -196,15 +196,15 @@ fn what_is_no_answer_is_told_apart_by_how_it_begins() {
         assert_eq!(describe_answer(api, "\u{feff} \r\n\n"), "empty");
         assert_eq!(
             describe_answer(api, "\n<!doctype html><p>hi"),
-            "protocol: a page (HTML), not an answer"
+            "protocol: an HTML page, not an answer"
         );
-        assert_eq!(describe_answer(api, "{\"a\":1}"), "protocol: JSON that holds no answer");
+        assert_eq!(describe_answer(api, "{\"a\":1}"), "protocol: JSON without an answer");
         assert!(
-            describe_answer(api, "{\"a\":1").starts_with("protocol: a text that begins like JSON")
+            describe_answer(api, "{\"a\":1").starts_with("protocol: text that begins like JSON")
         );
         assert_eq!(
             describe_answer(api, "upstream reset\n"),
-            "protocol: a text that is neither an event stream nor JSON"
+            "protocol: text that is neither an event stream nor JSON"
         );
         assert_eq!(describe_answer(api, ": PROCESSING\n\n: PROCESSING\n\n"), "unfinished");
         assert_eq!(

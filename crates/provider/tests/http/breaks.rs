@@ -13,7 +13,7 @@ async fn text_that_was_given_is_not_given_again() {
         let (asked, host) = play_openai(vec![script, hello()]).await;
         let (code, told) = asked.error();
         assert_eq!(code, "cut", "{end:?}");
-        assert!(told.starts_with("the answer of openai broke off: "), "{told}");
+        assert!(told.starts_with("the answer from openai broke off: "), "{told}");
         assert_eq!((asked.text().as_str(), host.asked()), ("hal", 1));
     }
 }
@@ -23,7 +23,7 @@ async fn an_error_behind_text_is_a_cut_that_says_what_was_said() {
     let error =
         send("data: {\"error\":{\"message\":\"Overloaded\",\"type\":\"overloaded_error\"}}\n\n");
     let (asked, _) = play_openai(vec![vec![half(), error]]).await;
-    assert_eq!(asked.error(), ("cut", "the answer of openai broke off: Overloaded".to_owned()));
+    assert_eq!(asked.error(), ("cut", "the answer from openai broke off: Overloaded".to_owned()));
 }
 
 #[tokio::test]

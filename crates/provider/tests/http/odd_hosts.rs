@@ -56,7 +56,7 @@ async fn events_that_carry_nothing_do_not_keep_an_answer_waiting_without_end() {
         let asked = ask(openai(settings)).await;
         let (code, told) = asked.error();
         assert_eq!(code, "timed_out");
-        let wanted = "did not send more than signs of life within 50 s (`llm.idleMs`)";
+        let wanted = "did not send anything but signs of life within 50 s (`llm.idleMs`)";
         assert!(told.contains(wanted), "{kept_alive}: {told}");
     }
 }
@@ -67,7 +67,7 @@ async fn the_problems_that_a_host_lists_are_told() {
     let (asked, _) = play_openai(vec![reply("422 x", "", body)]).await;
     assert_eq!(
         asked.error().1,
-        "openai refuses the request: body.messages.0.content: Field required; Too bad (422)"
+        "openai refused the request: body.messages.0.content: Field required; Too bad (422)"
     );
 }
 

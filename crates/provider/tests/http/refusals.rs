@@ -43,7 +43,7 @@ async fn a_bad_key_names_the_setting_and_never_the_key() {
     assert_eq!(code, "key");
     assert_eq!(
         told,
-        "openai refuses the key of `llm.apiKey` (`OPENAI_API_KEY`): Incorrect API key provided: […] that is […] or […] (401)"
+        "the API key for openai (`llm.apiKey` or `OPENAI_API_KEY`) does not work: Incorrect API key provided: […] that is […] or […] (401)"
     );
     let (code, told) = refused("403 Forbidden", "").await;
     assert_eq!(code, "key");
@@ -57,25 +57,25 @@ async fn a_policy_a_country_and_an_unsupported_model_have_words_of_their_own() {
             "400 x",
             r#"{"error":{"message":"Your request was rejected as a result of our safety system.","type":"invalid_request_error","code":"content_policy_violation"}}"#,
             "policy",
-            "openai refuses the content of the request: ",
+            "openai refused the content of the request: ",
         ),
         (
             "403 x",
             r#"{"error":{"message":"Country, region, or territory not supported","type":"invalid_request_error","code":"unsupported_country_region_territory"}}"#,
             "country",
-            "openai does not serve the country from which it is asked: ",
+            "openai is not available in your country: ",
         ),
         (
             "403 x",
             r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"x"}}}"#,
             "policy",
-            "openai refuses the content of the request: ",
+            "openai refused the content of the request: ",
         ),
         (
             "400 x",
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
             "policy",
-            "openai refuses the content of the request: ",
+            "openai refused the content of the request: ",
         ),
         (
             "400 x",
@@ -113,16 +113,16 @@ async fn another_refusal_quotes_a_short_clean_sentence() {
     let body = format!(r#"{{"error":{{"message":"\u001b[31mbad\n\n{}"}}}}"#, "word ".repeat(1000));
     let (code, told) = refused("422 x", &body).await;
     assert_eq!(code, "refused");
-    assert!(told.starts_with("openai refuses the request: [31mbad word word"), "{told}");
+    assert!(told.starts_with("openai refused the request: [31mbad word word"), "{told}");
     assert!(told.chars().count() < 350 && !told.contains(char::is_control), "{told}");
     assert_eq!(
         refused("400 x", r#"{"detail":"x"}"#).await.1,
-        "openai refuses the request: x (400)"
+        "openai refused the request: x (400)"
     );
-    assert_eq!(refused("400 x", r#"{"error":"x"}"#).await.1, "openai refuses the request: x (400)");
+    assert_eq!(refused("400 x", r#"{"error":"x"}"#).await.1, "openai refused the request: x (400)");
     assert_eq!(
         refused("405 x", "").await.1,
-        "openai refuses the request: it answered 405 Method Not Allowed"
+        "openai refused the request: it answered 405 Method Not Allowed"
     );
     // One host says nothing at all when a request is too long for it.
     assert_eq!(refused("400 x", "").await.0, "overflow");
@@ -155,7 +155,7 @@ async fn an_empty_answer_is_tried_again_and_then_said() {
     let (asked, host) = play_openai(vec![reply("200 OK", "", "")]).await;
     let (code, told) = asked.error();
     assert_eq!(code, "protocol");
-    assert!(told.ends_with("is no answer of openai: nothing at all"), "{told}");
+    assert!(told.ends_with("does not answer like openai: nothing at all"), "{told}");
     assert_eq!(host.asked(), 5);
 }
 

@@ -100,7 +100,7 @@ async fn a_host_that_refuses_both_names_is_asked_twice_and_no_more() {
     let (answered, resent) = answer(&openai(settings(&host.address)), &[]).await;
     let error = answered.unwrap_err();
     assert_eq!(error.code(), "refused");
-    assert_eq!(error.to_string(), "openai refuses the request: no 'max_tokens' (400)");
+    assert_eq!(error.to_string(), "openai refused the request: no 'max_tokens' (400)");
     assert_eq!((host.asked(), resent.len()), (2, 1));
 }
 

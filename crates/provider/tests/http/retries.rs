@@ -127,7 +127,7 @@ async fn an_error_inside_a_stream_is_tried_again_when_it_may_pass() {
     assert!(asked.is_hello(), "{asked:?}");
     let (asked, _) = play_openai(vec![vec![send(limited)]]).await;
     let remedy = asked.answered.unwrap_err().remedy().unwrap();
-    assert!(remedy.starts_with("It limits how much it is asked"), "{remedy}");
+    assert!(remedy.starts_with("It limits requests per minute"), "{remedy}");
     let quota = format!(
         "{STREAM}data: {{\"error\":{{\"code\":\"insufficient_quota\",\"message\":\"none left\"}}}}\n\n"
     );

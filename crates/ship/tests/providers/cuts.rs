@@ -10,7 +10,7 @@ fn an_answer_that_breaks_off_is_kept_with_the_reason_behind_it() {
     world.server.then(faults::reset_mid_text());
     let told = world.sentence("Tell me.");
     assert!(told.starts_with("Here"), "what was said comes first: {told}");
-    assert_says(&told, &["\nI had to stop here: the answer of openai broke off: "]);
+    assert_says(&told, &["\nI had to stop here: the answer from openai broke off: "]);
     assert!(told.ends_with("What you wrote and what I said is kept; tell me to go on."), "{told}");
     world.assert_goes_on();
 }

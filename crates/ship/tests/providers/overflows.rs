@@ -7,7 +7,7 @@ use ship_testkit::llm::{Answer, Format, Rules};
 use crate::world::{World, assert_says, strict};
 
 /// What the person is told, whoever said it and however.
-const TOLD: &str = "the request is longer than the model takes";
+const TOLD: &str = "the request is too long for the model";
 
 #[test]
 fn an_overflow_in_a_body_or_in_a_stream_is_told_and_is_not_tried_again() {
