@@ -198,8 +198,7 @@ impl ContextOperation {
 pub(crate) const NOTHING_CHANGED: &str = ". Nothing has changed.";
 
 /// The refusal of a switch where a chat has only one context.
-pub(crate) const ONE_CONTEXT: &str =
-    "This chat has one context: `context.contexts.enabled` is false. `rewind` goes back in it.";
+pub(crate) const ONE_CONTEXT: &str = "This chat can have only one context, because `context.contexts.enabled` is false. `rewind` still works.";
 
 /// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,12 +239,20 @@ pub struct OperationRefusal {
     pub remedy: Option<String>,
     /// The contexts that the person may have meant.
     pub offered: Vec<ContextName>,
+    /// The line that the model reads instead. Its sentences stay as they are.
+    line_for_model: Option<String>,
 }
 
 impl OperationRefusal {
     pub(crate) fn new(line: impl Into<String>) -> Self {
         let line = line.into();
-        Self { problem: line.clone(), line, remedy: None, offered: Vec::new() }
+        Self {
+            problem: line.clone(),
+            line,
+            remedy: None,
+            offered: Vec::new(),
+            line_for_model: None,
+        }
     }
 
     /// Makes a refusal from its explanation. The line ends with `end`.
@@ -256,25 +263,50 @@ impl OperationRefusal {
         }
         let end = if end.is_empty() { "." } else { end };
         let problem = format!("{}{end}", why.problem);
-        Self { line, problem, remedy: why.remedy, offered: Vec::new() }
+        Self { problem, remedy: why.remedy, ..Self::new(line) }
     }
 
-    /// Makes the refusal of a query that fits no archived context, or several.
+    /// Makes the refusal of a query that fits no archived context.
     pub(crate) fn no_context(which: &str, offered: Vec<ContextName>) -> Self {
-        let line = match offered.is_empty() {
-            true => format!(
-                "No archived context fits `{which}`: none was left yet. Nothing has changed."
+        let (line, for_model) = match offered.is_empty() {
+            true => (
+                "There is no archived context yet. Nothing has changed.".to_owned(),
+                format!(
+                    "No archived context fits `{which}`: none was left yet. Nothing has changed."
+                ),
             ),
-            false => format!(
-                "No single archived context fits `{which}`. Nothing has changed. The newest are:"
+            false => (
+                format!("No archived context fits `{which}`. Nothing has changed. The newest are:"),
+                Self::no_single_context(which),
             ),
         };
-        Self { offered, ..Self::new(line) }
+        Self { offered, line_for_model: Some(for_model), ..Self::new(line) }
+    }
+
+    /// Makes the refusal of a query that fits several archived contexts.
+    pub(crate) fn several_contexts(which: &str, offered: Vec<ContextName>) -> Self {
+        let line =
+            format!("Several archived contexts fit `{which}`. Nothing has changed. They are:");
+        let for_model = Some(Self::no_single_context(which));
+        Self { offered, line_for_model: for_model, ..Self::new(line) }
+    }
+
+    fn no_single_context(which: &str) -> String {
+        format!("No single archived context fits `{which}`. Nothing has changed. The newest are:")
     }
 
     /// Returns the line with the offered contexts, for a reader that cannot choose from a list.
     pub fn with_offers(&self) -> String {
-        let mut text = self.line.clone();
+        self.offers_below(&self.line)
+    }
+
+    /// Returns the text that the model reads.
+    pub(crate) fn text_for_model(&self) -> String {
+        self.offers_below(self.line_for_model.as_ref().unwrap_or(&self.line))
+    }
+
+    fn offers_below(&self, line: &str) -> String {
+        let mut text = line.to_owned();
         for named in &self.offered {
             text.push_str(&format!("\n- {}: {}", named.context, named.title));
         }
@@ -301,7 +333,7 @@ impl OperationOutcome {
         match self {
             Self::Done(changed) => changed.line.clone(),
             Self::NotDone(not) => not.with_offers(),
-            Self::Queued => "The chat is at work; this is done at its next step.".to_owned(),
+            Self::Queued => "The chat is busy; this happens at its next step.".to_owned(),
         }
     }
 
@@ -343,7 +375,12 @@ impl OperationOutcome {
                 (None, _) => (line, None),
             };
             let (line, problem) = (line.to_owned(), problem.to_owned());
-            return Some(Self::NotDone(OperationRefusal { line, problem, remedy, offered }));
+            return Some(Self::NotDone(OperationRefusal {
+                problem,
+                remedy,
+                offered,
+                ..OperationRefusal::new(line)
+            }));
         }
         Some(Self::Done(ContextChange {
             operation: object.str("operation")?.to_owned(),

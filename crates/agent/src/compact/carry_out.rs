@@ -277,10 +277,10 @@ fn pieces_that_stay(view: &View, cut: &Cut, messages: &[Arc<UiMessage>]) -> Vec<
 
 fn notify_started(work: &ActiveRun, cut: &Cut) {
     let what = match cut.older.len() {
-        1 => "1 older message becomes".to_owned(),
-        count => format!("{count} older messages become"),
+        1 => "summarising 1 older message".to_owned(),
+        count => format!("summarising {count} older messages"),
     };
-    let text = format!("Making room: {what} a summary");
+    let text = format!("Making room: {what}");
     work.notify(&crate::events::RunEvent::Chunk(notice("compacting", &text)));
 }
 
@@ -288,12 +288,12 @@ fn notify_done(work: &ActiveRun, compacted: &Compaction) {
     let (before, after) = (compacted.tokens_before, compacted.tokens_after);
     let gone = match compacted.purged {
         true => {
-            "; the sealed log is purged (`context.history.archiveOnCompact` is false), and the ledger keeps \
-             what was said to and by people"
+            "; the originals are deleted (`context.history.archiveOnCompact` is false), and the ledger \
+             keeps the conversation"
         }
         false => "",
     };
-    let text = format!("Made room: about {before} tokens are about {after} now{gone}");
+    let text = format!("Made room: about {before} tokens became {after}{gone}");
     work.notify(&crate::events::RunEvent::Chunk(compacted_notice(&text, compacted.purged)));
 }
 

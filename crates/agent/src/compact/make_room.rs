@@ -11,7 +11,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::PreparedRequest;
 
-const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
+const OUTGROWN: &str = "my work on this request no longer fits the model.";
 
 /// The reason for making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ fn without_sealing(
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),
         false => CompactionOutcome::None(format!(
-            "the context is too long for the model, and it cannot be made shorter here. {error}. Mend that, or go on in \
+            "the context is too long for the model, and cannot be compacted here: {error}. Fix that, or continue in \
              another chat with `ship send --chat NAME`."
         )),
     }

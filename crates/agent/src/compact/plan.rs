@@ -62,7 +62,7 @@ pub(super) async fn plan(
 ) -> Result<PlanResult, RunError> {
     let agent = &work.locked.engine;
     let Some(view) = work.locked.chat.log().view().await? else {
-        return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
+        return Ok(PlanResult::No("there is nothing to compact".to_owned()));
     };
     let carried = CompactionState::read(&view);
     // The counts of earlier calls only make the estimate better.
@@ -148,11 +148,11 @@ pub(super) async fn plan(
 /// Describes what is too big, and the remedy.
 fn too_big_for_user(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
     let FloorTooBig { open, fixed, largest_request: wall } = *too_big;
-    let takes = format!("the model takes {wall} with room for an answer");
+    let takes = format!("the limit is {wall}, to leave room for an answer");
     if open > fixed {
         return format!(
             "your message alone takes about {open} tokens, and the system and the tools {fixed}; {takes}. \
-             Send it in pieces, or as a file."
+             Send it in pieces, or use a model with a larger window."
         );
     }
     let weights =
@@ -177,7 +177,7 @@ fn too_big_for_user(agent: &Engine, request: &PreparedRequest, too_big: &FloorTo
         true => "Leave some tools out".to_owned(),
         false => format!("Shorten {largest}"),
     };
-    format!("{what}; {takes}. {shorten}, or take a model with a larger window.")
+    format!("{what}; {takes}. {shorten}, or use a model with a larger window.")
 }
 
 /// Returns the number of parts before the last step of a run's message. The last step stays, because the model has

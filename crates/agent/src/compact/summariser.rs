@@ -202,7 +202,7 @@ impl Summariser<'_> {
     }
 
     fn notify_part(&self, nth: usize, of: usize) {
-        let text = format!("Making room: part {nth} of {of} is summed up");
+        let text = format!("Making room: summarising part {nth} of {of}");
         self.work.notify(&RunEvent::Chunk(notice("compacting", &text)));
     }
 

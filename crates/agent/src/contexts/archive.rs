@@ -259,12 +259,17 @@ impl<'a> ContextArchive<'a> {
         let candidates: Vec<Candidate<'_>> =
             snapshots.iter().filter_map(Candidate::from_snapshot).collect();
         let of = |id: &ContextId| snapshots.iter().find(|snapshot| snapshot.context() == id);
-        let (found, offered) = match find_context(which, &candidates) {
-            ContextMatch::One(id) => (of(&id).cloned(), Vec::new()),
-            ContextMatch::Several(ids) | ContextMatch::None(ids) => (None, ids),
-        };
-        let offered = offered.iter().filter_map(of).map(ContextName::from).collect();
-        Ok(found.ok_or_else(|| OperationRefusal::no_context(which, offered)))
+        let named =
+            |ids: Vec<ContextId>| ids.iter().filter_map(of).map(ContextName::from).collect();
+        Ok(match find_context(which, &candidates) {
+            ContextMatch::One(id) => {
+                of(&id).cloned().ok_or_else(|| OperationRefusal::no_context(which, Vec::new()))
+            }
+            ContextMatch::Several(ids) => {
+                Err(OperationRefusal::several_contexts(which, named(ids)))
+            }
+            ContextMatch::None(ids) => Err(OperationRefusal::no_context(which, named(ids))),
+        })
     }
 }
 

@@ -46,7 +46,7 @@ impl OperationInProgress<'_> {
         let lane = match other.lane_now("fork").await {
             Ok(lane) => lane,
             Err(LaneError::Storage(StorageError::Busy(_))) => {
-                let line = format!("The chat `{to}` is at work. Nothing has changed.");
+                let line = format!("The chat `{to}` is busy. Nothing has changed.");
                 return Ok(OperationOutcome::refused(line));
             }
             Err(error) => return Err(error.into()),
@@ -58,8 +58,8 @@ impl OperationInProgress<'_> {
             }
             Some(view) if self.already_copied(&view) => {}
             Some(_) => {
-                let why = Explanation::new(format!("The chat `{to}` has a context already"))
-                    .with_remedy("fork to a new one");
+                let why = Explanation::new(format!("The chat `{to}` already has a context"))
+                    .with_remedy("fork to a new chat");
                 return Ok(OperationOutcome::NotDone(OperationRefusal::explained(why, ".")));
             }
         }
@@ -111,7 +111,7 @@ impl OperationInProgress<'_> {
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
         let active = ContextName::from(&active_snapshot(&self.locked.engine, &copied));
         let line =
-            format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
+            format!("Copied to the chat `{to}` as “{}”; this chat is unchanged.", active.title);
         Ok(OperationOutcome::Done(ContextChange {
             operation: "fork".to_owned(),
             left: None,

@@ -179,7 +179,7 @@ fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &
     };
     match wanted {
         ContextOperation::Rewind { to } => {
-            format!("Back at “{to}”. What came after stays in “{}”", left.title)
+            format!("Back at “{to}”. What followed is kept in “{}”", left.title)
         }
         ContextOperation::Retry => {
             format!("Asking again. The earlier answer is kept in “{}”", left.title)

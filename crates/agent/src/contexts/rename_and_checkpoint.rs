@@ -16,7 +16,7 @@ use crate::error::RunError;
 impl OperationInProgress<'_> {
     pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {
         let Some(title) = clean_title(title) else {
-            return Ok(OperationOutcome::refused("A title needs at least a letter."));
+            return Ok(OperationOutcome::refused("A title needs at least one letter."));
         };
         let event = self.new_event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;

@@ -35,10 +35,10 @@ pub(crate) async fn separate_restored_log(
     let pieces = vec![LogPiece::KeepFrom(first)];
     lane.rotate(Rotation { expected: Some(view.head.generation), head, pieces }).await?;
     let message = format!(
-        "it is an older version of “{}”, which was left later; it goes on as a context of its own",
+        "it is an older version of “{}”, and continues as a separate context",
         newer.title()
     );
-    let remedy = "nothing to do: `ship context list` has both";
+    let remedy = "nothing to do: `ship context list` shows both";
     let file = format!("{}: messages/history.jsonl", chat.key());
     let problem = StorageProblem::new(file, StorageProblemKind::Damage, message, remedy);
     agent.note_repairs(chat.key(), vec![problem]);

@@ -189,7 +189,8 @@ impl OperationInProgress<'_> {
         }
         let is_asked = |line: &&Arc<ContextLine>| line.message().is_some_and(is_question);
         let question = self.view.lines.iter().rfind(is_asked);
-        let question = question.ok_or_else(|| OperationRefusal::new("Nothing was asked here yet."));
+        let question =
+            question.ok_or_else(|| OperationRefusal::new("There is nothing to ask again yet."));
         let place = Some(LogPlace::in_live_log(question?.seq));
         Ok(TargetOrigin::Branch { by: "retry", place, view: None })
     }

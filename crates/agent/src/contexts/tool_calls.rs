@@ -113,7 +113,7 @@ impl ContextToolCall<'_> {
         let archive = self.open_archive().await?;
         let snapshot = match archive.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(refused) => return Ok(Err(refused.with_offers())),
+            Err(refused) => return Ok(Err(refused.text_for_model())),
         };
         // The state stays locked, so that two calls at once cannot both fetch the same.
         let mut state = self.work.state.lock().await;
@@ -151,7 +151,7 @@ impl ContextToolCall<'_> {
         let view = self.view.clone();
         let mut plan = match OperationPlan::find(locked, view, operation, moving).await? {
             Ok(plan) => plan,
-            Err(refused) => return Ok(Err(refused.with_offers())),
+            Err(refused) => return Ok(Err(refused.text_for_model())),
         };
         let left = ContextName::from(&active_snapshot(agent, &self.view));
         let active = plan.promise(locked, &left);

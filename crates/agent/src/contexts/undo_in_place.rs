@@ -22,7 +22,7 @@ use crate::context_operation::{
 use crate::engine::Engine;
 use crate::error::RunError;
 
-const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
+const SHOWN_AGAIN: &str = "The reference is shown again.";
 
 /// Whether an undo stays in the context: the last operation did not leave one, or the undo is refused.
 pub(crate) fn undo_stays(agent: &Engine, view: &View) -> bool {
@@ -45,8 +45,8 @@ impl OperationInProgress<'_> {
         if names_compaction(&self.locked.engine, self.view) {
             // The compaction itself is not undone, because that allows the whole window to be used, and another undo
             // could not take it back.
-            let why = Explanation::new("The last thing that happened here was a compaction");
-            return refuse_undo(why.with_remedy("`/compact --undo` takes that back"));
+            let why = Explanation::new("The last change here was a compaction");
+            return refuse_undo(why.with_remedy("`/compact --undo` undoes it"));
         }
         let (event, text) = match last_operation(self.view) {
             LastOperation::Switch => return Ok(None),
@@ -54,7 +54,7 @@ impl OperationInProgress<'_> {
             LastOperation::Checkpoint(change) => match self.toggle_checkpoint(change).await? {
                 Some(back) => back,
                 None => {
-                    let problem = "The log that this checkpoint was in is gone";
+                    let problem = "The log of this checkpoint is gone";
                     return refuse_undo(Explanation::new(problem));
                 }
             },
@@ -64,7 +64,7 @@ impl OperationInProgress<'_> {
             }
             LastOperation::Copied { to } => {
                 return refuse_undo(Explanation::new(format!(
-                    "The copy in `{to}` is a chat of its own, and stays"
+                    "The copy in `{to}` is a separate chat, and stays"
                 )));
             }
         };
@@ -84,7 +84,7 @@ impl OperationInProgress<'_> {
     fn previous_title(&self, title: Option<String>) -> (ContextEvent, String) {
         let text = match &title {
             Some(title) => format!("This context is “{title}” again."),
-            None => "The title is taken back.".to_owned(),
+            None => "The title is removed.".to_owned(),
         };
         let title = title.map_or(Json::Null, Json::from);
         (self.new_event(RENAMED, Object::from([("title", title)]), None), text)
@@ -101,7 +101,7 @@ impl OperationInProgress<'_> {
             true => format!("The checkpoint “{name}” is back where it was."),
             false => {
                 data.set("removed", true);
-                format!("The checkpoint “{name}” is taken back.")
+                format!("The checkpoint “{name}” is removed.")
             }
         };
         if let Some(Places { at, was }) = change.places {
@@ -128,10 +128,10 @@ impl OperationInProgress<'_> {
     async fn remove_reference(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
         let Some(at) = lines.iter().position(|line| line.id() == id) else {
-            let why = Explanation::new("What was shown for reference is in the summary by now");
-            return refuse_undo(why.with_remedy(
-                "`/compact --undo` brings the originals back, and then it can be taken back",
-            ));
+            let why = Explanation::new("The reference is part of the summary by now");
+            return refuse_undo(
+                why.with_remedy("`/compact --undo` brings the originals back; then undo again"),
+            );
         };
         let before = lines[..at].iter().rev().find(|line| line.message().is_some());
         let after = before.map(|line| line.id());
@@ -140,9 +140,7 @@ impl OperationInProgress<'_> {
         let mut pieces = pieces_that_stay(lines, |line| line.id() != id);
         pieces.push(LogPiece::New(self.new_event(UNSHOWN, data, None).into()));
         self.publish_in_place(pieces).await?;
-        self.undone_outcome("What was shown for reference is taken back.".to_owned())
-            .await
-            .map(Some)
+        self.undone_outcome("The reference is removed.".to_owned()).await.map(Some)
     }
 
     /// Publishes this context with a reference that an undo had removed, at its old place.
@@ -156,8 +154,8 @@ impl OperationInProgress<'_> {
             None => None,
         };
         let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {
-            let why = Explanation::new("What was shown is gone");
-            return refuse_undo(why.with_remedy("it can be recalled anew"));
+            let why = Explanation::new("The reference is gone");
+            return refuse_undo(why.with_remedy("recall it again"));
         };
         let lines = &self.view.lines;
         let behind = |after: &str| lines.iter().position(|line| line.id() == after);

@@ -51,13 +51,12 @@ impl Explain for ConversationError {
             Self::Write(error) => error.explain(),
             Self::Waiting { place } => {
                 Explanation::new(format!("a tool call in {place} waits for an answer"))
-                    .with_remedy("give it with `conversation().answer(…)`, then say this again")
+                    .with_remedy("answer it with `conversation().answer(…)`, then send this again")
             }
-            Self::Nowhere { path } => Explanation::new(format!(
-                "{} was left to load it anew, which failed",
-                path.display()
-            ))
-            .with_remedy("load it again, or begin another conversation"),
+            Self::Nowhere { path } => {
+                Explanation::new(format!("{} could not be loaded again", path.display()))
+                    .with_remedy("load it again, or begin another conversation")
+            }
             Self::Run(error) => error.explain(),
         }
     }

@@ -48,8 +48,8 @@ impl Engine {
         let facts = self.host_facts(&known);
         if facts.forms.has(HostForm::NoTools) && !known.stored.forms.has(HostForm::NoTools) {
             self.tell(chat, &format!(
-                "the host refuses tools for `{}`, so the agent has none there; if the host takes them one day, \
-                 delete `.ship/hosts.json`, or set `llm.tools` to true",
+                "the host accepts no tools for `{}`, so the agent has none; if that changes, delete \
+                 `.ship/hosts.json`, or set `llm.tools` to true",
                 self.provider.model()
             ));
         }
@@ -155,7 +155,7 @@ impl Engine {
 
     fn log_loss_once(&self, known: &mut KnownFacts, chat: &ChatKey, error: &dyn std::error::Error) {
         if !std::mem::replace(&mut known.has_logged_loss, true) {
-            let problem = format!("what is known of the host is not kept: {error}");
+            let problem = format!("cannot save what is known of the host: {error}");
             self.log_warning(chat, self.project.mask(&problem));
         }
     }

@@ -61,9 +61,9 @@ impl Engine {
                 let tools = self.tools.keys().map(String::as_str);
                 warnings.push(match nearest_name(name, tools) {
                     Some(near) => format!(
-                        "`{key}` names the tool `{name}`, which there is not; did you mean `{near}`?"
+                        "`{key}` names `{name}`, but there is no such tool; did you mean `{near}`?"
                     ),
-                    None => format!("`{key}` names the tool `{name}`, which there is not"),
+                    None => format!("`{key}` names `{name}`, but there is no such tool"),
                 });
             }
         }

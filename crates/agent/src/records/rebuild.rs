@@ -81,7 +81,7 @@ impl RebuiltRequest {
     async fn read_blob(&mut self, store: &dyn Store, sha256: &str, what: &str) -> Option<String> {
         let found = store.blob(sha256).await.map_err(|error| error.to_string());
         let text = found.and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| format!("blob {sha256} is no text"))
+            String::from_utf8(bytes).map_err(|_| format!("blob {sha256} is not text"))
         });
         text.map_err(|error| self.missing.push(format!("{what} cannot be read: {error}"))).ok()
     }
@@ -109,10 +109,10 @@ impl RebuiltRequest {
         let logs = ChatLogs::since(chat, position.generation).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;
         if so_far.as_ref().map_or(0, counted_parts) < parts {
-            self.missing.push(format!("message {message_id} is in no log any more"));
+            self.missing.push(format!("message {message_id} is no longer in any log"));
         }
         let Some(mut view) = logs.view(chat, position).await? else {
-            self.missing.push(format!("the log is gone that had {position}"));
+            self.missing.push(format!("the log with {position} is gone"));
             return Ok(());
         };
         view.lines.retain(|line| line.seq <= position.seq);

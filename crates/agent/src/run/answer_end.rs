@@ -28,10 +28,10 @@ pub(crate) fn outcome_of_answer(work: &ActiveRun, progress: &mut RunProgress) ->
             Outcome::Done
         }
         FinishReason::ContentFilter => Outcome::Failed(
-            "The provider's content filter cut my answer off. Say it in other words, or ask for something else.".to_owned(),
+            "The provider's content filter cut my answer off. Rephrase it, or ask for something else.".to_owned(),
         ),
         FinishReason::Error => Outcome::Failed(
-            "The model broke down in the middle of its answer. What you wrote is kept; tell me to go on to try again.".to_owned(),
+            "The model failed in the middle of its answer. What you wrote is kept; tell me to go on.".to_owned(),
         ),
     };
     progress.mark = Some(reason);
@@ -55,9 +55,7 @@ fn outcome_of_silence(message: &UiMessage, was_settled: bool) -> Option<Outcome>
     if was_settled || has_calls(message.parts()) {
         return Some(Outcome::Done);
     }
-    Some(Outcome::Failed(
-        "The model ended without saying anything. Say it again, or in other words.".to_owned(),
-    ))
+    Some(Outcome::Failed("The model gave an empty answer. Ask again, or rephrase it.".to_owned()))
 }
 
 fn has_calls(parts: &[UiPart]) -> bool {

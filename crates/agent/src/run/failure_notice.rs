@@ -14,10 +14,10 @@ use crate::run_log::{RunLogEntry, RunLogKind};
 pub(super) fn cut_notice(work: &ActiveRun) -> String {
     let limit = match is_for_operator(work) {
         true => format!(
-            "it is limited to {} tokens (`llm.maxTokens`), or to what the model's window has room for",
+            "it is limited to {} tokens (`llm.maxTokens`), and to the model's window",
             work.locked.engine.rules.max_tokens
         ),
-        false => "it reached the limit of its length".to_owned(),
+        false => "it reached the length limit".to_owned(),
     };
     format!("(My answer was cut off here: {limit}. Tell me to go on if you want the rest.)")
 }
@@ -26,16 +26,14 @@ pub(super) fn cut_notice(work: &ActiveRun) -> String {
 pub(super) fn steps_notice(work: &ActiveRun, steps: usize) -> String {
     let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
     let setting = if is_for_operator(work) { " (`context.run.maxSteps`)" } else { "" };
-    format!(
-        "I stopped after {count} without coming to an end{setting}. Tell me to go on if I should."
-    )
+    format!("I stopped after {count} without finishing{setting}. Tell me to go on if I should.")
 }
 
 /// Logs why a request cannot be made to fit, and returns the outcome with its notice.
 pub(super) fn fit_failure(work: &ActiveRun, sentence: &str) -> Outcome {
     let told = match is_for_operator(work) {
         true => sentence,
-        false => "what I would have to read for it is longer than my model can take.",
+        false => "it needs more text than my model can read at once.",
     };
     log_failure(work, "does_not_fit", sentence, None);
     Outcome::Failed(format!("I could not answer: {told} What you wrote is kept."))
@@ -53,9 +51,7 @@ pub(super) fn provider_failure(work: &ActiveRun, error: &ProviderError) -> Outco
         (true, _) => ended(&problem),
     };
     Outcome::Failed(match broke_off(error) {
-        true => format!(
-            "I had to stop here: {told} What you wrote and what I said is kept; tell me to go on."
-        ),
+        true => format!("I had to stop here: {told} Everything so far is kept; tell me to go on."),
         false => format!("I could not answer: {told} What you wrote is kept."),
     })
 }
@@ -80,11 +76,9 @@ fn plain_sentence(error: &ProviderError) -> &'static str {
             "my model cannot be used at the moment. Please tell the person who runs me."
         }
         ProviderError::Refused { .. } => "my model refused the request.",
-        ProviderError::Policy { .. } => {
-            "my model refused what was said. Please say it in other words."
-        }
+        ProviderError::Policy { .. } => "my model refused the content. Please rephrase it.",
         ProviderError::Country { .. } => {
-            "my model does not serve this place. Please tell the person who runs me."
+            "my model is not available in this country. Please tell the person who runs me."
         }
         ProviderError::Cut { .. } => "the connection to my model was lost.",
         _ => "my model is not available at the moment. Please try again later.",

@@ -188,7 +188,8 @@ impl LaneLoop {
         if lines.is_empty() {
             return Ok(false);
         }
-        let message = "the context lacks what the ledger says was answered; it goes on behind that";
+        let message =
+            "the context lacks messages that the ledger lists as answered; it continues after them";
         let fields = vec![("message", Json::from(message)), ("messages", count.into())];
         self.locked.lane.append(lines, view.position).await?;
         let note = RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() };

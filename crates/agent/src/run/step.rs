@@ -178,7 +178,8 @@ async fn ask_model(
             // The unfinished answer is kept, and the model continues it: a new answer from the start would tell the
             // person everything twice.
             progress.cuts += 1;
-            progress.push(work, notice("cut", "The answer broke off; I ask the model to go on."));
+            progress
+                .push(work, notice("cut", "The answer broke off; asking the model to continue."));
             progress.push(work, Chunk::FinishStep);
             // A text may have ended before the call behind it was cut off. The new step shows that this was not the
             // end, to `next_action` and to the process that continues the run after a crash.

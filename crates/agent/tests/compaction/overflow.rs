@@ -57,7 +57,7 @@ async fn whichever_words_a_provider_has_for_it_an_overflow_is_told_and_is_no_loo
         };
         // What a provider claims to have counted is believed, so message, system or tools may be called too long.
         let is_told = sentence.contains("the request is too long for the model")
-            || sentence.contains("; the model takes ");
+            || sentence.contains("; the limit is ");
         assert!(is_told && sentence.ends_with("What you wrote is kept."), "{sentence}");
         let asked = world.server.requests().len();
         assert!((1..=3).contains(&asked), "{}: asked {asked} times", wording.name);

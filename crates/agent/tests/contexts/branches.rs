@@ -178,7 +178,7 @@ async fn a_chat_that_has_a_context_gets_no_copy() {
     let OperationOutcome::NotDone(not) = fork_to(&place, None).await else {
         panic!("it is refused")
     };
-    assert!(not.line.contains("has a context already"), "{not:?}");
+    assert!(not.line.contains("already has a context"), "{not:?}");
     assert_eq!(place.say("still there?").await, Some(Outcome::Done));
 }
 

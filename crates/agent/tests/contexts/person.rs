@@ -204,7 +204,7 @@ async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_aga
     assert_eq!(title(&place).await, "Supper", "undo of undo does it again");
 
     place.done(ContextOperation::Checkpoint { name: "here".to_owned() }).await;
-    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is removed.");
     let gone = place.operate(ContextOperation::Rewind { to: "here".to_owned() }).await;
     assert!(matches!(gone, OperationOutcome::NotDone(_)), "{gone:?}");
     let line = place.done(ContextOperation::Undo).await;
@@ -216,10 +216,7 @@ async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_aga
     place.done(recall()).await;
     let again = place.operate(recall()).await;
     assert!(matches!(again, OperationOutcome::NotDone(_)), "it is shown once: {again:?}");
-    assert_eq!(
-        place.done(ContextOperation::Undo).await,
-        "What was shown for reference is taken back."
-    );
+    assert_eq!(place.done(ContextOperation::Undo).await, "The reference is removed.");
     assert_eq!(place.context().await, before);
     assert_eq!(place.archived().await.len(), 1, "nothing was left by any of it");
     assert_eq!(place.say("fish?").await, Some(Outcome::Done));

@@ -88,7 +88,7 @@ async fn an_undo_takes_back_the_checkpoint_that_was_made_before_a_compaction() {
     talk(&place).await;
     compact(&place).await;
     place.say("fish?").await;
-    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is removed.");
     place.done(ContextOperation::Rewind { to: "here".to_owned() }).await;
     assert_eq!(place.context().await, before, "its name stands for the earlier place again");
     place.done(ContextOperation::Undo).await;
@@ -104,7 +104,7 @@ async fn an_undone_checkpoint_comes_back_behind_a_compaction() {
     let place = at_dinner().await;
     place.done(checkpoint("here")).await;
     let before = place.context().await;
-    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is removed.");
     talk(&place).await;
     compact(&place).await;
     place.say("fish?").await;
@@ -127,9 +127,9 @@ async fn a_recall_in_a_context_that_was_come_back_to_is_taken_back_as_often_as_i
     place.done(recall()).await;
     for _ in 0..2 {
         let told = place.done(ContextOperation::Undo).await;
-        assert_eq!(told, "What was shown for reference is taken back.");
+        assert_eq!(told, "The reference is removed.");
         let told = place.done(ContextOperation::Undo).await;
-        assert_eq!(told, "What was shown for reference is shown again.");
+        assert_eq!(told, "The reference is shown again.");
     }
 }
 
@@ -141,17 +141,11 @@ async fn a_recall_is_taken_back_and_shown_again_where_it_was() {
     place.say("fish?").await;
     let with = place.context().await;
     for _ in 0..2 {
-        assert_eq!(
-            place.done(ContextOperation::Undo).await,
-            "What was shown for reference is taken back."
-        );
+        assert_eq!(place.done(ContextOperation::Undo).await, "The reference is removed.");
         let now = place.context().await;
         assert_eq!(now.len() + 1, with.len());
         assert_eq!(now[..without.len()], without[..]);
-        assert_eq!(
-            place.done(ContextOperation::Undo).await,
-            "What was shown for reference is shown again."
-        );
+        assert_eq!(place.done(ContextOperation::Undo).await, "The reference is shown again.");
         assert_eq!(place.context().await, with);
     }
     // Taken back, compacted, and shown again.
@@ -188,10 +182,7 @@ async fn a_reference_that_was_summed_up_is_not_taken_back_and_the_way_to_do_it_w
     assert!(line.contains("`/compact --undo` brings the originals back"), "{line}");
     let undone = place.agent.undo_compaction(&chat()).await.unwrap();
     assert!(matches!(undone, CompactionUndo::Messages(_)), "{undone:?}");
-    assert_eq!(
-        place.done(ContextOperation::Undo).await,
-        "What was shown for reference is taken back."
-    );
+    assert_eq!(place.done(ContextOperation::Undo).await, "The reference is removed.");
 }
 
 #[tokio::test]
@@ -203,7 +194,7 @@ async fn behind_a_compaction_an_undo_names_how_that_is_undone() {
     let (context, named) = (place.context().await, title(&place).await);
     for _ in 0..2 {
         let line = refused(&place).await;
-        assert!(line.contains("was a compaction; `/compact --undo` takes that back"), "{line}");
+        assert!(line.contains("was a compaction; `/compact --undo` undoes it"), "{line}");
     }
     assert_eq!((place.context().await, title(&place).await), (context, named), "nothing changed");
     place.agent.undo_compaction(&chat()).await.unwrap();
@@ -241,7 +232,7 @@ async fn a_compaction_whose_line_is_damaged_is_the_last_thing_that_happened_and_
             repair(&place).await;
         }
         let line = refused(&place).await;
-        assert!(line.contains("`/compact --undo` takes that back"), "{line}");
+        assert!(line.contains("`/compact --undo` undoes it"), "{line}");
         let undone = place.agent.undo_compaction(&chat()).await.unwrap();
         assert_eq!(undone, CompactionUndo::Messages(6), "repaired: {is_repaired}");
         assert_eq!(place.context().await, before);

@@ -104,8 +104,8 @@ async fn an_unknown_window_is_told_once() {
     assert_eq!(
         told,
         [
-            "it is not known how many tokens `test-model` takes, so a request is compacted over 12000; \
-          set `llm.window`"
+            "the window of `test-model` is unknown, so requests are compacted above 12000 tokens; \
+             set `llm.window` to change that"
         ]
     );
     for agent in [agent, host.agent()] {

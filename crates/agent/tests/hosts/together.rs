@@ -80,7 +80,7 @@ async fn an_unknown_window_is_told_once_in_a_process_that_cannot_store_it() {
     learn_more(&host, &agent).await;
     assert_eq!(agent.take_budget_warnings().len(), 1);
     let logged = host.log.of("warning");
-    let lost = logged.iter().filter(|line| line.contains("what is known of the host is not kept"));
+    let lost = logged.iter().filter(|line| line.contains("cannot save what is known of the host"));
     assert_eq!(lost.count(), 1, "{logged:?}");
 }
 

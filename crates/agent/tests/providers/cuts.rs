@@ -37,12 +37,9 @@ async fn every_cut_is_told(format: Format) {
         world.server.then(cut());
         let told = world.sentence("Tell me.").await;
         assert!(told.starts_with("Here"), "cut {at}: what was said comes first: {told}");
-        let broke = format!("the answer of {} broke off: ", name(format));
+        let broke = format!("the answer from {} broke off: ", name(format));
         assert_says(&told, &["\nI had to stop here: ", &broke]);
-        assert!(
-            told.ends_with("What you wrote and what I said is kept; tell me to go on."),
-            "{told}"
-        );
+        assert!(told.ends_with("Everything so far is kept; tell me to go on."), "{told}");
         assert!(!told.contains("second half of it"), "cut {at}: {told}");
         assert_eq!(world.asked(), at + 1);
     }

@@ -82,7 +82,7 @@ async fn an_answer_that_says_nothing_is_told_as_such() {
         for fault in [faults::empty_answer, faults::only_reasoning, faults::only_whitespace] {
             world.server.then(fault());
             let sentence = world.sentence("Well?").await;
-            assert_says(&sentence, &["The model ended without saying anything.", "Say it again"]);
+            assert_says(&sentence, &["The model gave an empty answer.", "Ask again"]);
         }
         world.assert_goes_on().await;
     }

@@ -8,7 +8,7 @@ use super::world::{BOTH, KEY, World, assert_says, name, strict};
 type Case = (fn() -> Answer, &'static [&'static str]);
 
 const KEY_REMEDY: &str = "Set `llm.apiKey`, or ";
-const MONEY_REMEDY: &str = "trying again does not help before that.";
+const MONEY_REMEDY: &str = "retrying will not help.";
 
 const CASES: &[Case] = &[
     (faults::quota_exhausted, &["no credit or quota left", "(429)", MONEY_REMEDY]),

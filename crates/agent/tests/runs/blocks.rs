@@ -93,8 +93,8 @@ async fn a_setting_that_names_no_tool_is_told_with_the_nearest() {
     let folder = ProjectFolder::new(&[("ship.json", json)]);
     let ran = say(&folder, "one", &[text("Hi.")]).await;
     let told = [
-        "`tools.approval` names the tool `chat_sent`, which there is not; did you mean `chat_send`?",
-        "`tools.approval` names the tool `zzz`, which there is not",
+        "`tools.approval` names `chat_sent`, but there is no such tool; did you mean `chat_send`?",
+        "`tools.approval` names `zzz`, but there is no such tool",
     ];
     assert_eq!(ran.agent.warnings(&chat()), told);
     assert_eq!(ran.log.of("warning"), told.map(|warning| format!("message=\"{warning}\"")));

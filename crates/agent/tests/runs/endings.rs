@@ -27,7 +27,7 @@ fn failure(outcome: Option<Outcome>) -> String {
 #[tokio::test]
 async fn an_answer_that_ends_in_an_error_or_a_filter_has_failed_and_says_so() {
     for (reason, name, told) in [
-        (FinishReason::Error, "error", "The model broke down"),
+        (FinishReason::Error, "error", "The model failed in the middle"),
         (FinishReason::ContentFilter, "content-filter", "The provider's content filter cut"),
     ] {
         let test = Setup::scripted(&ends(reason)).agent();
@@ -92,7 +92,7 @@ async fn a_model_that_says_nothing_has_failed_unless_its_tools_did_the_work() {
     let nothing = || step(&[], ScriptedEnd::Because(FinishReason::Stop));
     let test = Setup::scripted(&[nothing()]).agent();
     let sentence = failure(test.say("hi").await);
-    assert!(sentence.contains("without saying anything"), "{sentence}");
+    assert!(sentence.contains("gave an empty answer"), "{sentence}");
     assert_eq!(test.context().await[1], format!("assistant: {sentence}"));
 
     let worked = [calls(&[call("1", "look", "{}")]), nothing()];

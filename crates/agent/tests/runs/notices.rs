@@ -139,7 +139,7 @@ async fn the_number_of_steps_is_a_setting_that_only_the_operator_reads() {
         test.agent.accept(&test.chat, message).await.unwrap();
         test.run().await;
         let told = test.context().await.join("\n");
-        assert!(told.contains("I stopped after 1 step without coming to an end"), "{told}");
+        assert!(told.contains("I stopped after 1 step without finishing"), "{told}");
         assert_eq!(told.contains("maxSteps"), reads, "{told}");
     }
 }

@@ -42,7 +42,7 @@ pub struct CompactionGoal {
 /// The part that cannot shrink does not fit the model's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the system, the tools and the open request take about {} tokens; the model takes {largest_request} with room for an answer",
+    "the system, the tools and the open request take about {} tokens; the limit is {largest_request}, to leave room for an answer",
     fixed + open
 )]
 pub struct FloorTooBig {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             too_big.to_string(),
             "the system, the tools and the open request take about 10500 tokens; \
-             the model takes 6000 with room for an answer"
+             the limit is 6000, to leave room for an answer"
         );
         assert!(!too_big.is_without_request());
         assert!(CompactionGoal::new(7_000, 0, &budget).unwrap_err().is_without_request());

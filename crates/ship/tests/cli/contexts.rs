@@ -117,7 +117,7 @@ fn what_fits_nothing_changes_nothing_and_offers_what_there_is() {
     for command in ["load", "recall", "show"] {
         let ran = ship.run(&["context", command, "moon"]);
         let told = ran.complaint();
-        assert!(told.starts_with("ship: No single archived context fits `moon`."), "{told}");
+        assert!(told.starts_with("ship: No archived context fits `moon`."), "{told}");
         assert!(told.contains("\n  c_") && told.contains("  plan the database\n"), "{told}");
         assert_eq!(ran.out(), "");
         let ran = ship.run(&["context", command, "moon", "--json"]);
@@ -149,7 +149,7 @@ fn what_cannot_be_done_is_told_and_changes_nothing() {
         (&["fork", "--at", "x"], "There is no checkpoint and no message `x`"),
         (&["context", "rename", " "], "A title needs"),
         (&["checkpoint", " "], "A checkpoint needs a name"),
-        (&["context", "load", "-"], "none was left yet"),
+        (&["context", "load", "-"], "There is no archived context yet."),
     ] {
         let told = ship.run(arguments).complaint();
         assert!(told.contains(expected), "{arguments:?}: {told}");
@@ -220,7 +220,7 @@ fn show_says_which_project_chat_and_context_it_is_and_since_when_and_by_what() {
     let _ = ship.run(&["context", "rename", "The", "plan"]).text();
     shown("load");
     assert_eq!(text(&active(&ship), "title"), "The plan");
-    assert_eq!(ship.run(&["undo"]).text(), "The title is taken back.\n");
+    assert_eq!(ship.run(&["undo"]).text(), "The title is removed.\n");
     assert_eq!(text(&active(&ship), "title"), "plan the database");
     let _ = ship.run(&["context", "load", "-"]).text();
     let _ = ship.run(&["undo"]).text();
@@ -285,7 +285,7 @@ fn a_copy_in_another_chat_goes_on_by_itself() {
     let line = ship.run(&["fork", "--to", there[1]]).text();
     assert_eq!(
         line,
-        "“one (copy)” goes on in the chat `terminal:try it`; this chat stays as it is. \
+        "Copied to the chat `terminal:try it` as “one (copy)”; this chat is unchanged. \
          To go there: ship chat --chat 'terminal:try it'\n"
     );
     for said in ["three", "four", "five"] {
@@ -303,7 +303,7 @@ fn a_copy_in_another_chat_goes_on_by_itself() {
     assert_eq!(history(there[1]), ["one", "two", "three", "four", "five", "six"]);
     assert_eq!(history("terminal:main"), ["one", "two"]);
     let again = ship.run(&["fork", "--to", there[1]]).complaint();
-    assert!(again.contains("has a context already"), "{again}");
+    assert!(again.contains("already has a context"), "{again}");
     assert_eq!(ship.run(&["verify"]).text(), "2 chats, nothing wrong.\n");
 }
 

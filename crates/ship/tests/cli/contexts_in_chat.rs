@@ -60,7 +60,7 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
         "Checkpoint “early” is here. To come back: /rewind early\n",
         "This context is now “The copy”.\n",
         "“The copy” is shown here, for reference.\n",
-        "No single archived context fits `moon`. Nothing has changed. The newest are:\n  c_",
+        "No archived context fits `moon`. Nothing has changed. The newest are:\n  c_",
         "Which one? An id, words of it, or - for the one left last.\n",
         "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.\n",
         "\n* Context of ",
@@ -69,7 +69,7 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
         assert!(out.contains(expected), "{expected:?} is not in {out}");
     }
     for expected in [
-        "Back at “early”. What came after stays in “plan the database”; to return: /context load -",
+        "Back at “early”. What followed is kept in “plan the database”; to return: /context load -",
         "Now in a copy of “plan the database” up to “early”; to return: /context load -",
     ] {
         assert!(out.contains(expected), "{expected:?} is not in {out}");

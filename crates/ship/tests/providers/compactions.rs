@@ -36,7 +36,7 @@ fn a_compaction_that_takes_long_says_what_it_does_and_then_what_came_of_it() {
     let world = world_with_summaries_behind(gate.clone());
     let mut compact = world.ship.start(&["compact"]);
     // Where a machine has much else to do, `making room` comes before it.
-    while error_line(&mut compact) != "(Making room: 6 older messages become a summary)\n" {}
+    while error_line(&mut compact) != "(Making room: summarising 6 older messages)\n" {}
     gate.open();
     let ran = compact.ended();
     assert!(ran.out().starts_with("6 messages became a summary (by summary): "), "{}", ran.out());
@@ -80,7 +80,7 @@ fn a_plan_tells_the_sizes_and_when_it_was_compacted_last() {
     let _ = world.ship.run(&["compact"]).text();
     let plan = world.ship.run(&["compact", "--dry-run"]).text();
     let lines: Vec<&str> = plan.lines().collect();
-    assert_eq!(lines[0], "Nothing would be left out: 3 messages would stay.");
+    assert_eq!(lines[0], "Nothing would be compacted: 3 messages would stay.");
     assert!(
         lines[3].starts_with("Last compacted at ") && lines[3].contains("(by summary)"),
         "{plan}"

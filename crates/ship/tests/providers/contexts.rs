@@ -135,7 +135,7 @@ fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
     let world = HeldAnswer::new(r#", "lock": { "waitMs": 300 }"#);
     let send = world.ask();
     let queued = world.ship.run(&["checkpoint", "here", "--json"]).json();
-    let line = "The chat is at work; this is done at its next step.";
+    let line = "The chat is busy; this happens at its next step.";
     let expected = format!(r#"{{"operation":"checkpoint","queued":true,"line":"{line}"}}"#);
     assert_eq!(queued.to_string(), expected);
     assert_eq!(world.ship.run(&["context", "new"]).text(), format!("{line}\n"));

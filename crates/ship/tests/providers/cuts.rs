@@ -11,7 +11,7 @@ fn an_answer_that_breaks_off_is_kept_with_the_reason_behind_it() {
     let told = world.sentence("Tell me.");
     assert!(told.starts_with("Here"), "what was said comes first: {told}");
     assert_says(&told, &["\nI had to stop here: the answer from openai broke off: "]);
-    assert!(told.ends_with("What you wrote and what I said is kept; tell me to go on."), "{told}");
+    assert!(told.ends_with("Everything so far is kept; tell me to go on."), "{told}");
     world.assert_goes_on();
 }
 
@@ -25,8 +25,8 @@ fn in_a_chat_what_was_said_the_notice_and_the_sentence_are_lines_of_their_own() 
         let said = "Here is the first half of an answer,";
         assert_eq!(lines.len(), 4, "{out}");
         assert_eq!((lines[0], lines[2]), (said, said));
-        assert_eq!(lines[1], "[The answer broke off; I ask the model to go on.]");
-        assert!(lines[3].starts_with("I had to stop here: the answer of "), "{out}");
+        assert_eq!(lines[1], "[The answer broke off; asking the model to continue.]");
+        assert!(lines[3].starts_with("I had to stop here: the answer from "), "{out}");
         world.assert_goes_on();
     });
 }

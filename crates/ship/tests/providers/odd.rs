@@ -9,6 +9,6 @@ fn an_answer_that_says_nothing_is_told_as_such() {
     let world = World::new(Format::OpenAi);
     world.server.then(faults::empty_answer());
     let sentence = world.sentence("Well?");
-    assert_says(&sentence, &["The model ended without saying anything.", "Say it again"]);
+    assert_says(&sentence, &["The model gave an empty answer.", "Ask again"]);
     world.assert_goes_on();
 }

@@ -17,7 +17,7 @@ fn an_overflow_in_a_body_or_in_a_stream_is_told_and_is_not_tried_again() {
         world.server.otherwise(wording.answer());
         let sentence = world.sentence(wording.name);
         // What a provider claims to have counted is believed, so message, system or tools may be called too long.
-        let is_told = sentence.contains(TOLD) || sentence.contains("; the model takes ");
+        let is_told = sentence.contains(TOLD) || sentence.contains("; the limit is ");
         assert!(is_told && sentence.ends_with("What you wrote is kept."), "{sentence}");
         assert!((1..=3).contains(&world.asked()), "{}: no loop", wording.name);
         world.server.otherwise(Answer::echo());
@@ -53,7 +53,7 @@ fn a_chat_that_no_longer_fits_says_so_each_time_and_keeps_every_word() {
     let long = "much ado about nothing ".repeat(1000);
     for asked in 1..=2 {
         let sentence = world.sentence(&long);
-        let told = "the model takes 2250 with room for an answer";
+        let told = "the limit is 2250, to leave room for an answer";
         assert_says(&sentence, &["your message alone takes about", told, "is kept."]);
         assert_eq!(world.asked(), asked, "one request for one message");
     }

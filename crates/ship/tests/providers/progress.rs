@@ -164,7 +164,7 @@ fn a_compaction_shows_that_room_is_made_and_then_only_what_came_of_it() {
     }
     world.server.then(gate.hold(Speech::text(SUMMARY)));
     let mut terminal = world.ship.terminal(60, &["compact"]);
-    terminal.until(" making room: 6 older messages become a summary");
+    terminal.until(" making room: summarising 6 older messages");
     gate.open();
     assert_eq!(terminal.exit_code(), 0);
     let lines = terminal.screen();
