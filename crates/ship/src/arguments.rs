@@ -363,7 +363,7 @@ pub(crate) enum Command {
         /// Keep printing new lines
         #[arg(long)]
         follow: bool,
-        /// Only the lines of this request
+        /// Only the lines of this request, by an id from `ship inspect --requests`
         #[arg(long, value_name = "ID")]
         request: Option<String>,
     },

@@ -40,9 +40,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         print_about(&[("Host", describe_host(host))])?;
     }
     if next.shared_prefix.before.is_some() {
-        print_about(&[("Before", describe_shared_prefix(&next.shared_prefix))])?;
+        print_about(&[("Repeats", describe_shared_prefix(&next.shared_prefix))])?;
     }
-    pieces.print()?;
+    pieces.print(session)?;
     if let Some(warning) = &next.trigger.warning {
         output::print_warning(warning);
     }
@@ -57,11 +57,11 @@ fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes what a request shares with the one before it.
+/// Describes the part of a request that repeats the one before it.
 fn describe_shared_prefix(stable: &SharedPrefix) -> String {
-    let tokens = format!("{} tokens as in the request before", stable.tokens);
+    let tokens = format!("the first {} tokens of the previous request", stable.tokens);
     match &stable.difference {
-        None => format!("{tokens}, then only what is new"),
+        None => format!("{tokens}, and only adds to them"),
         Some(difference) => {
             format!("{tokens}; first difference: {}", output::escape_unprintable(difference))
         }
@@ -72,20 +72,19 @@ fn describe_shared_prefix(stable: &SharedPrefix) -> String {
 fn describe_host(host: &Object) -> String {
     let number = |key: &str| host.get(key).and_then(Json::as_u64);
     let facts = [
-        number("limit").map(|limit| format!("takes {limit} tokens, as it has said")),
-        number("refused").map(|refused| format!("has refused {refused} tokens")),
-        number("answerLimit")
-            .map(|answer| format!("is asked for answers of {answer} tokens at most")),
-        number("accepted").map(|accepted| format!("has accepted {accepted} tokens")),
+        number("limit").map(|limit| format!("its limit is {limit} tokens")),
+        number("refused").map(|refused| format!("refused {refused} tokens")),
+        number("answerLimit").map(|answer| format!("limits answers to {answer} tokens")),
+        number("accepted").map(|accepted| format!("accepted {accepted} tokens")),
         host.get("rate")
             .and_then(Json::as_number)
-            .map(|rate| format!("counts {rate:.2} for one of ours")),
+            .map(|rate| format!("counts {rate:.2} times our estimate")),
     ];
     let mut facts: Vec<String> = facts.into_iter().flatten().collect();
     let forms = host.get("forms").and_then(Json::as_array).unwrap_or_default();
     if !forms.is_empty() {
         let forms: Vec<&str> = forms.iter().filter_map(Json::as_str).collect();
-        facts.push(format!("wants {}", forms.join(", ")));
+        facts.push(format!("needs {}", forms.join(", ")));
     }
     let address = output::escape_unprintable(host.str("address").unwrap_or_default());
     if facts.is_empty() { address } else { format!("{address}: {}", facts.join(", ")) }
@@ -94,7 +93,7 @@ fn describe_host(host: &Object) -> String {
 /// Describes the active context, the time of its activation, and the reason.
 fn describe_context(activation: Option<&Activation>) -> String {
     let Some(activation) = activation else {
-        return "none yet: it begins with the first message".to_owned();
+        return "none yet; the first message begins one".to_owned();
     };
     let mut about = activation.context.to_string();
     if let Some(title) = &activation.title {

@@ -3,6 +3,7 @@
 //! Programs get the lines unchanged. People get one line for each: time, level, kind, chat, and details.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 use ship_message::UiMessage;
@@ -25,6 +26,9 @@ const WIDE: usize = 100;
 /// The width of the chat's column: that of `terminal:main`, which most lines are about.
 const KEY_COLUMNS: usize = 13;
 
+/// The indent of the further lines of a line that is printed whole.
+const DETAILS_INDENT: usize = 4;
+
 pub(crate) async fn run(
     session: &Session,
     follow: bool,
@@ -34,7 +38,7 @@ pub(crate) async fn run(
     let cannot = |error: std::io::Error| {
         let folder = root.join(".ship/logs");
         Failure::new("logs", format!("{} cannot be read: {error}", folder.display()))
-            .with_hint("see that it is a folder of yours, with files that you may read")
+            .with_hint("check its permissions")
     };
     let mut reader = match request {
         None if follow => LogReader::from_end(root).map_err(cannot)?,
@@ -46,7 +50,7 @@ pub(crate) async fn run(
     loop {
         let lines = reader.poll().map_err(cannot)?;
         for line in &lines {
-            print(session, line)?;
+            print(session, line, request.is_some())?;
         }
         if !lines.is_empty() {
             is_empty = false;
@@ -65,8 +69,8 @@ pub(crate) async fn run(
 }
 
 fn unknown_request(id: &str) -> Failure {
-    Failure::new("no_request", format!("no line of the logs is about a request `{id}`"))
-        .with_hint("`ship logs --json` shows the `requestId` of each line")
+    Failure::new("no_request", format!("the logs have no request `{id}`"))
+        .with_hint("`ship inspect --requests` lists the latest requests of a chat")
 }
 
 /// Returns a request and the request it was answered with: messages that arrived together have one run, which is
@@ -75,6 +79,8 @@ async fn requests_answered_together(
     session: &Session,
     id: &str,
 ) -> Result<BTreeSet<String>, Failure> {
+    let of_record = request_of_record(session.project.root(), id);
+    let id = of_record.as_deref().unwrap_or(id);
     let mut ids = BTreeSet::from([id.to_owned()]);
     let store = session.store()?;
     for look in store.chats().await? {
@@ -89,18 +95,39 @@ async fn requests_answered_together(
     Ok(ids)
 }
 
+/// Returns the request id of the message for which a request of `ship inspect --requests` was made, if the logs have it.
+/// A log that cannot be read is reported when its lines are printed.
+fn request_of_record(root: &Path, id: &str) -> Option<String> {
+    if !id.starts_with("q_") {
+        return None;
+    }
+    let mut reader = LogReader::from_start(root);
+    loop {
+        let lines = reader.poll().ok().filter(|lines| !lines.is_empty())?;
+        let record = lines.iter().find(|line| line.str("record") == Some(id));
+        if let Some(record) = record {
+            return record.str("requestId").map(str::to_owned);
+        }
+    }
+}
+
 fn request_id_of(message: &UiMessage) -> Option<&str> {
     Metadata::of(message).request_id()
 }
 
-fn print(session: &Session, line: &Object) -> Result<(), Failure> {
+/// Prints a line. All lines are cut at the width of the terminal; those of one request are printed whole.
+fn print(session: &Session, line: &Object, is_whole: bool) -> Result<(), Failure> {
     if session.json {
         return output::print_json(&Json::Object(line.clone()));
     }
-    output::print_line(&format_line(line, table::columns(), Style::of_stdout()))
+    let style = Style::of_stdout();
+    if !is_whole {
+        return output::print_line(&format_line(line, table::columns(), style));
+    }
+    output::print_line(&table::wrap_text(&format_line(line, usize::MAX, style), DETAILS_INDENT))
 }
 
-/// Formats a line for a person, in a terminal of this width.
+/// Formats a line for a person, cut at this width.
 fn format_line(line: &Object, columns: usize, style: Style) -> String {
     let text = |key: &str| output::escape_unprintable(line.str(key).unwrap_or_default());
     let format = match columns {

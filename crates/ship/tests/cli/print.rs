@@ -29,7 +29,7 @@ fn flags_stand_before_or_after_the_command() {
         );
     }
     let unknown = ship.run(&["--request", "none", "logs"]).complaint();
-    assert!(unknown.contains("about a request `none`"), "{unknown}");
+    assert!(unknown.contains("the logs have no request `none`"), "{unknown}");
 }
 
 #[test]
@@ -228,10 +228,14 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
         "\nTools ",
         "\nMessages ",
         "  user       hello\n",
-        &format!("\nTotal {total} tokens"),
+        "  default role ",
+        &format!("\nTotal {total} tokens, compacted above 12000\n"),
     ] {
         assert!(plain.contains(piece), "{piece:?} is not in\n{plain}");
     }
+    assert!(!plain.contains("Agent.md"), "there is no such file: {plain}");
+    ship.write("Agent.md", "Be brief.");
+    assert!(ship.run(&["inspect"]).text().contains("  Agent.md "));
 }
 
 #[test]
@@ -302,10 +306,7 @@ fn times_are_on_the_clock_of_the_reader() {
 #[test]
 fn a_context_is_compacted_looked_at_before_and_taken_back() {
     let ship = TestShip::with_settings(r#"{"context":{"history":{"keepLastMessages":2}}}"#);
-    assert_eq!(
-        ship.run(&["compact"]).text(),
-        "There is nothing to leave out; everything stays as it is.\n"
-    );
+    assert_eq!(ship.run(&["compact"]).text(), "Nothing to compact.\n");
     for text in ["the ship is blue", "sail to /srv/port", "and rest"] {
         let at_length = format!("{text}. {}", "The sails are white. ".repeat(20));
         let _ = ship.run(&["send", &at_length]).text();
@@ -336,7 +337,7 @@ fn a_context_is_compacted_looked_at_before_and_taken_back() {
     let again = ship.run(&["compact", "--undo", "--json"]).error();
     assert_eq!(text(&again, "code"), "not_done");
     let again = ship.run(&["compact", "--undo"]).complaint();
-    assert_eq!(again, "ship: there is no compaction to take back\n");
+    assert_eq!(again, "ship: there is no compaction to undo\n");
     assert_eq!(ship.run(&["compact", "--undo", "--dry-run"]).code(), 2);
 }
 
@@ -347,5 +348,5 @@ fn a_few_short_messages_are_not_compacted_to_more_than_they_are() {
         let _ = ship.run(&["send", text]).text();
     }
     let told = ship.run(&["compact"]).text();
-    assert_eq!(told, "There is nothing to leave out; everything stays as it is.\n");
+    assert_eq!(told, "Nothing to compact.\n");
 }

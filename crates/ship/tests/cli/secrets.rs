@@ -142,6 +142,10 @@ fn every_model_call_is_logged_and_one_request_can_be_followed() {
     let request = text(&lines[2], "requestId");
     let followed = ship.run(&["logs", "--json", "--request", &request]).json_lines();
     assert_eq!(followed, lines[2..]);
+    let record = text(&lines[2], "record");
+    assert!(ship.run(&["inspect", "--requests"]).text().contains(&record));
+    let followed = ship.run(&["logs", "--json", "--request", &record]).json_lines();
+    assert_eq!(followed, lines[2..], "the id that `inspect` shows is known to the logs, too");
     let plain = ship.run(&["logs", "--request", &request]).text();
     assert_eq!(plain.lines().count(), 2, "{plain}");
     let history = ship.run(&["history", "--json", "--last", "1"]).json_lines();

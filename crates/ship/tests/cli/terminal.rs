@@ -123,6 +123,29 @@ fn in_a_narrow_terminal_no_line_is_longer_than_it_is_wide() {
 }
 
 #[test]
+fn a_list_of_requests_keeps_its_columns_and_the_logs_of_one_are_whole() {
+    let ship = TestShip::new();
+    let question = format!("{}end", "what about the sails? ".repeat(8));
+    for text in ["hello", &question] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    for columns in [60, 100] {
+        let mut terminal = ship.terminal(columns, &["inspect", "--requests"]);
+        let _ = terminal.all();
+        let screen = terminal.screen();
+        assert_eq!(screen.len(), 2, "{screen:#?}");
+        for line in &screen {
+            assert!(line.starts_with("q_") && line.ends_with("  stop"), "{screen:#?}");
+            assert!(line.chars().count() <= columns.into(), "{screen:#?}");
+        }
+        let id = screen[1].split(' ').next().unwrap();
+        let logs = ship.terminal(columns, &["logs", "--request", id]).all();
+        let words: Vec<&str> = logs.split_whitespace().collect();
+        assert!(words.join(" ").contains(&question), "{logs}");
+    }
+}
+
+#[test]
 fn a_chat_that_is_opened_again_begins_with_a_recap() {
     let ship = TestShip::new();
     for text in ["one", "two", "three"] {

@@ -86,11 +86,11 @@ fn a_person_reads_what_was_sent_and_what_came_of_it() {
     work(&world, 1);
     let first = text(&recorded(&world)[0], "id");
     let listed = world.ship.run(&["inspect", "--requests"]).text();
-    assert_says(&listed, &[&first, "as before", "tool-calls", "stop"]);
+    assert_says(&listed, &[&first, "repeated", "tool-calls", "stop"]);
     let shown = world.ship.run(&["inspect", "--request", &first]).text();
     assert_says(
         &shown,
-        &[&first, "written again byte for byte", "openai/model-of-tests", "tokens in", "Messages"],
+        &[&first, "rebuilt byte for byte", "openai/model-of-tests", "tokens in (", "Messages"],
     );
     let request_id = text(&recorded(&world)[0], "requestId");
     let last = world.ship.run(&["inspect", "--request", &request_id, "--json"]).json();
@@ -112,13 +112,13 @@ fn what_is_not_on_record_and_what_is_lost_is_said_plainly() {
     world.server.then(Answer::text("Aye."));
     let _ = world.answer("Hello.");
     let told = world.ship.run(&["inspect", "--request", "q_none"]).complaint();
-    assert_says(&told, &["no request `q_none` is on record", "ship inspect --requests"]);
+    assert_says(&told, &["there is no request `q_none`", "ship inspect --requests"]);
     let told = world.ship.run(&["inspect", "--raw"]).complaint();
     assert_says(&told, &["--request ID"]);
     let id = text(&recorded(&world)[0], "id");
     std::fs::remove_dir_all(world.ship.root().join(".ship/blobs")).expect("there are blobs");
     let shown = world.ship.run(&["inspect", "--request", &id]).text();
-    assert_says(&shown, &["cannot be written again", "the tools cannot be read", "Hello."]);
+    assert_says(&shown, &["cannot be rebuilt", "the tools cannot be read", "Hello."]);
     let raw = world.ship.run(&["inspect", "--request", &id, "--raw"]);
     assert_eq!((raw.code(), raw.out().as_str()), (1, ""));
 }
@@ -260,7 +260,7 @@ fn what_was_sent_before_a_compaction_is_printed_again_after_it() {
     );
     let last = text(&records[4], "id");
     let shown = world.ship.run(&["inspect", "--request", &last]).text();
-    assert_says(&shown, &["Room", "summary; 4 messages became a summary", "compacted"]);
+    assert_says(&shown, &["Compact", "summary; 4 messages became a summary", "compacted"]);
     let json = world.ship.run(&["inspect", "--request", &last, "--json"]).json();
     let request = json.get("request").expect("a request");
     assert_eq!(text(&array(request, "compactions")[0], "rung"), "summary", "{request}");

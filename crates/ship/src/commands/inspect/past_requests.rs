@@ -16,6 +16,9 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
+/// The columns from which on a line of the list has all its fields.
+const WIDE: usize = 96;
+
 /// Lists the last requests, the oldest first.
 pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Failure> {
     let calls = session.agent()?.requests(&session.chat, last).await?;
@@ -26,7 +29,7 @@ pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Fai
         }
     }
     if calls.is_empty() && last > 0 && !session.json {
-        output::print_line("No request is on record yet.")?;
+        output::print_line("No requests yet.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -40,32 +43,36 @@ fn to_object(call: &RecordedRequest) -> Object {
 }
 
 fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
+    output::print_line(&format_line(call, table::columns(), Style::of_stdout()))
+}
+
+/// Formats a request as one line of this width. Where it is narrow, the line has only the most important columns.
+fn format_line(call: &RecordedRequest, columns: usize, style: Style) -> String {
     let record = &call.record;
-    let style = Style::of_stdout();
-    let what = if matches!(record.shown, RequestMessages::Context { .. }) {
-        ""
-    } else {
-        ", for a summary"
-    };
     let id = output::escape_unprintable(&record.id);
-    let line = format!(
-        "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
-        style.cyan(&id),
-        output::format_time(record.ts),
-        record.tokens.total(),
-        record.shared_prefix.tokens,
-        style.dim(&outcome(call.answer.as_ref()))
-    );
-    output::print_line(&table::wrap_text(&line, table::width(&id) + 2))
+    let (format, repeated) = match columns {
+        0..WIDE => ("%m-%d %H:%M", String::new()),
+        _ => ("%Y-%m-%d %H:%M:%S %Z", format!(", {:>7} repeated", record.shared_prefix.tokens)),
+    };
+    let when = output::format_local_time(record.ts, format);
+    let numbers = format!("{when}  {:>7} tokens{repeated}", record.tokens.total());
+    let what = match record.shown {
+        RequestMessages::Context { .. } => "",
+        _ => "summary: ",
+    };
+    let outcome = format!("{what}{}", short_outcome(call.answer.as_ref()));
+    let used = table::width(&id) + table::width(&numbers) + 4;
+    let outcome = table::fit(&outcome, columns.saturating_sub(used));
+    format!("{}  {numbers}  {}", style.cyan(&id), style.dim(&outcome))
 }
 
 /// Shows an earlier request, or prints its body.
 pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let Some(past) = agent.past_request(&session.chat, id).await? else {
-        let sentence = format!("no request `{id}` is on record in `{}`", session.chat);
+        let sentence = format!("there is no request `{id}` in `{}`", session.chat);
         return Err(Failure::new("no_request", sentence)
-            .with_hint("`ship inspect --requests` lists the last ones"));
+            .with_hint("`ship inspect --requests` lists the latest"));
     };
     if raw {
         return print_raw(&past);
@@ -80,8 +87,8 @@ pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCo
 
 /// Makes the failure of `--raw` without a request, which has no body to print.
 pub(crate) fn raw_without_request() -> Failure {
-    Failure::new("no_request", "`--raw` prints the body of a request that was made".to_owned())
-        .with_hint("name it with `--request ID`; `ship inspect --requests` lists the last ones")
+    Failure::new("no_request", "`--raw` needs an earlier request".to_owned())
+        .with_hint("name it with `--request ID`; `ship inspect --requests` lists the latest")
 }
 
 /// Prints exactly the body, and nothing else on standard output.
@@ -134,7 +141,7 @@ fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<()
         ("Model", format!("{}/{}", record.recipe.provider, record.recipe.model)),
         ("Body", verdict(&past)),
         ("Answer", outcome(past.call.answer.as_ref())),
-        ("Before", describe_shared_prefix(&record.shared_prefix)),
+        ("Repeats", describe_shared_prefix(&record.shared_prefix)),
     ])?;
     if !past.others.is_empty() {
         print_about(&[("Others", format!("for the same message: {}", past.others.join(", ")))])?;
@@ -144,26 +151,18 @@ fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<()
         print_about(&[("Left out", format!("{outputs}, to save room"))])?;
     }
     for (ts, data) in &past.compactions {
-        print_about(&[("Room", describe_compaction(*ts, data))])?;
+        print_about(&[("Compact", describe_compaction(*ts, data))])?;
     }
-    piece_table(past, tokens).print()
+    piece_table(past, tokens).print(session)
 }
 
 fn model_name(record: &RequestRecord) -> String {
     let when = output::format_time(record.ts);
-    let (id, request) =
-        (output::escape_unprintable(&record.id), output::escape_unprintable(&record.request_id));
+    let id = output::escape_unprintable(&record.id);
     match &record.shown {
-        RequestMessages::Context { position, .. } => {
-            format!("{id}, for {request}, {when}, at {position}")
-        }
-        RequestMessages::Continuation { .. } | RequestMessages::Summary(_)
-            if request.is_empty() =>
-        {
-            format!("{id}, for a summary, {when}")
-        }
+        RequestMessages::Context { position, .. } => format!("{id}, {when}, at {position}"),
         RequestMessages::Continuation { .. } | RequestMessages::Summary(_) => {
-            format!("{id}, for a summary on the way to {request}, {when}")
+            format!("{id}, for a summary, {when}")
         }
     }
 }
@@ -173,10 +172,10 @@ fn verdict(past: &PastRequest) -> String {
     let record = &past.call.record;
     let recorded = format!("{} bytes, sha256 {}", record.bytes, record.sha256);
     match &past.body {
-        Some(_) if past.is_equal => format!("{recorded}: written again byte for byte"),
+        Some(_) if past.is_equal => format!("{recorded}; rebuilt byte for byte"),
         Some(body) => describe_difference(&recorded, record.rendering, body.len()),
         None => format!(
-            "cannot be written again: {recorded} went out; {}",
+            "cannot be rebuilt: {} (sent: {recorded})",
             output::escape_unprintable(&past.missing.join("; "))
         ),
     }
@@ -185,30 +184,37 @@ fn verdict(past: &PastRequest) -> String {
 fn describe_difference(recorded: &str, rendering: u64, bytes: usize) -> String {
     if rendering < RENDERING {
         return format!(
-            "written by an older version, which rendered messages differently: {recorded} went out; this is how they are rendered today"
+            "sent by an older version, which rendered messages differently ({recorded}); shown as this version renders them"
         );
     }
     format!(
-        "NOT as it was sent: {recorded} went out, and what is written again has {bytes} bytes; what is shown may differ"
+        "NOT as it was sent ({recorded}): rebuilt, it has {bytes} bytes, so what is shown may differ"
     )
 }
 
 fn outcome(answer: Option<&RequestAnswer>) -> String {
     match answer {
-        None => "no answer on record".to_owned(),
-        Some(RequestAnswer::Failed(code)) => {
-            format!("failed: {}", output::escape_unprintable(code))
-        }
-        Some(RequestAnswer::Answered { finish_reason, usage: None, .. }) => {
-            output::escape_unprintable(finish_reason)
-        }
         Some(RequestAnswer::Answered { finish_reason, usage: Some(usage), .. }) => format!(
-            "{}; the provider counted {} tokens in, {} of them from its cache, {} out",
+            "{}; the provider counted {} tokens in ({} cached) and {} out",
             output::escape_unprintable(finish_reason),
             usage.input,
             usage.cached,
             usage.output
         ),
+        answer => short_outcome(answer),
+    }
+}
+
+/// Describes the end of an answer without its tokens.
+fn short_outcome(answer: Option<&RequestAnswer>) -> String {
+    match answer {
+        None => "no answer".to_owned(),
+        Some(RequestAnswer::Failed(code)) => {
+            format!("failed: {}", output::escape_unprintable(code))
+        }
+        Some(RequestAnswer::Answered { finish_reason, .. }) => {
+            output::escape_unprintable(finish_reason)
+        }
     }
 }
 
@@ -238,8 +244,8 @@ mod tests {
     #[test]
     fn a_request_of_an_older_rendering_is_no_damage() {
         let older = describe_difference("9 bytes", RENDERING - 1, 10);
-        assert!(older.starts_with("written by an older version"), "{older}");
+        assert!(older.starts_with("sent by an older version"), "{older}");
         let today = describe_difference("9 bytes", RENDERING, 10);
-        assert!(today.starts_with("NOT as it was sent: 9 bytes went out"), "{today}");
+        assert!(today.starts_with("NOT as it was sent (9 bytes)"), "{today}");
     }
 }

@@ -4,9 +4,11 @@ use ship_agent::PieceTokens;
 use ship_context::SystemBlock;
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, attached_text_name};
+use ship_project::read_system_texts;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
@@ -63,8 +65,22 @@ impl PieceTable {
         ])
     }
 
-    pub(super) fn print(&self) -> Result<(), Failure> {
+    pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
+        self.name_default_role(session);
         print(&self.system, &self.messages, &self.tools, &self.sums)
+    }
+}
+
+impl PieceTable {
+    /// Names the default role as such: people look in vain for the file of its block.
+    fn name_default_role(&mut self, session: &Session) {
+        let root = session.project.root();
+        if root.join("Agent.md").exists() {
+            return;
+        }
+        let role = read_system_texts(root, None).role;
+        let of_role = self.system.iter_mut().filter(|(_, _, text)| Some(&*text) == role.as_ref());
+        of_role.for_each(|(name, ..)| *name = "default role".to_owned());
     }
 }
 
@@ -122,8 +138,8 @@ fn print(
         print_rows(&rows, style)?;
     }
     let budget = match sums.budget {
-        Some(budget) => format!("of a budget of {budget}"),
-        None => "which may grow until the model takes no more".to_owned(),
+        Some(budget) => format!("compacted above {budget}"),
+        None => "compacted once the model refuses more".to_owned(),
     };
     output::print_line(&format!("\nTotal {} tokens, {budget}", sums.total()))
 }
