@@ -111,16 +111,19 @@ impl Failure {
 
     /// Makes the failure of a message that is too long.
     pub(crate) fn too_long(bytes: Option<usize>, max: u64) -> Self {
-        let has = bytes.map_or("more".to_owned(), |bytes| format!("{bytes} bytes"));
-        let message = format!("your message has {has}, and `limits.messageBytes` allows {max}");
+        let message = match bytes {
+            Some(bytes) => {
+                format!("your message has {bytes} bytes, but `limits.messageBytes` allows {max}")
+            }
+            None => format!("your message has more than {max} bytes (`limits.messageBytes`)"),
+        };
         Self::new(REFUSED, message).with_hint("shorten it, or raise the limit in ship.json")
     }
 
     /// Makes the failure of input that is not text. `unsent` names the part that was not sent.
     pub(crate) fn not_utf8(offset: u64, unsent: &str) -> Self {
-        let message = format!(
-            "standard input is not UTF-8: no character begins at byte {offset} (the first is 0); {unsent}"
-        );
+        let message =
+            format!("standard input is not UTF-8 at byte {offset} (counted from 0); {unsent}");
         Self::new("not_utf8", message)
             .with_hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
     }
@@ -143,7 +146,7 @@ impl Failure {
     /// Adds that the person's message is not lost.
     pub(crate) fn and_message_is_kept(mut self) -> Self {
         if let Some(problem) = self.problems.last_mut() {
-            let kept = "your message is kept, and `ship chat` goes on with it";
+            let kept = "your message is kept, and `ship chat` continues with it";
             let hint = problem.hint.take();
             problem.hint = Some(hint.map_or(kept.to_owned(), |hint| format!("{hint}; {kept}")));
         }
@@ -212,8 +215,8 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Self::new(READER_GONE, "nobody reads the output");
         }
-        Self::new("output", format!("the output cannot be written: {error}"))
-            .with_hint("see where it goes, and whether there is room")
+        Self::new("output", format!("cannot write the output: {error}"))
+            .with_hint("check where it goes, and the free space")
     }
 }
 
@@ -240,8 +243,8 @@ impl From<RunError> for Failure {
             }
             RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),
             RunError::Kept(cause) => Self::from(*cause).with_hint(
-                "do not ask again: what you asked for is kept, and the next command in this chat does it, if it is \
-                 not done already",
+                "do not ask again: what you asked for is kept, and unless it is done already, the next command in \
+                 this chat does it",
             ),
             _ => Self::from_error(error.storage().map_or("run", StorageError::code), &error),
         }
@@ -340,7 +343,7 @@ mod tests {
         let path = "a; b.jsonl".into();
         let failure = Failure::from(StorageError::Damaged { path, what: "cut".to_owned() });
         assert_eq!(failure.sentence(), "a; b.jsonl is damaged: cut");
-        assert!(failure.remedy().is_some_and(|remedy| remedy.starts_with("`ship repair`")));
+        assert!(failure.remedy().is_some_and(|remedy| remedy.contains("`ship repair`")));
     }
 
     #[test]

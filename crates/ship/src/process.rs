@@ -40,7 +40,7 @@ fn too_few_files(left: usize) -> Failure {
         1 => "only 1 more file".to_owned(),
         _ => format!("only {left} more files"),
     };
-    let message = format!("{files} can be opened at once, and ship needs {OPEN_FILES}");
+    let message = format!("{files} can be opened at once, but ship needs {OPEN_FILES}");
     Failure::new("open_files", message).with_hint("raise the limit with `ulimit -n 256`")
 }
 

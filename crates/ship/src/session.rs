@@ -159,7 +159,7 @@ impl Session {
         let _ = std::fs::File::create_new(folder.join(".gitignore"))
             .and_then(|mut file| file.write_all(b"*\n"));
         if tell == TellNewFolder::Yes && self.is_new_project && !self.json {
-            output::print_notice(&format!("made {}, which keeps the chats", folder.display()));
+            output::print_notice(&format!("created {} to keep the chats", folder.display()));
         }
     }
 
@@ -278,7 +278,7 @@ pub(crate) fn project_root(arguments: &Arguments) -> Result<PathBuf, Failure> {
         return Ok(root);
     }
     let message = format!("there is no folder {}", root.display());
-    Err(Failure::new("no_project", message).with_hint("name a folder that is there, or make it"))
+    Err(Failure::new("no_project", message).with_hint("create it, or name another one"))
 }
 
 /// Returns the path of the settings for all projects of the person: `ship/ship.json` in the folder for settings,
@@ -292,8 +292,8 @@ pub(crate) fn user_settings_file() -> Option<PathBuf> {
 
 /// Makes the failure of a person that chooses among the models of no provider.
 fn no_models() -> Failure {
-    Failure::new("no_model", "the offline model answers here, and it has no other models")
-        .with_hint("set the key of a provider first; `ship init` writes a .env to put it into")
+    Failure::new("no_model", "the offline model answers here, and has no other models")
+        .with_hint("put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env first")
 }
 
 /// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat
@@ -311,10 +311,8 @@ pub(crate) fn find_chat(root: &Path, name: &str) -> Result<ChatKey, Failure> {
 /// Returns the current folder of the person.
 pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new("no_project", format!("the folder that you are in cannot be used: {error}"))
-            .with_hint(
-                "it may have been deleted; go to one that is there, or name one with --project",
-            )
+        Failure::new("no_project", format!("the current folder cannot be used: {error}"))
+            .with_hint("it may have been deleted; change to another, or name one with --project")
     })
 }
 

@@ -140,7 +140,7 @@ impl Engine {
 
     fn describe_unknown_window(&self) -> String {
         format!(
-            "it is not known how many tokens `{}` takes, so a request is compacted over {}; set `llm.window`",
+            "the window of `{}` is unknown, so requests are compacted above {} tokens; set `llm.window` to change that",
             self.provider.model(),
             self.budget_tokens()
         )

@@ -56,7 +56,7 @@ async fn a_budget_below_the_system_is_told_in_the_same_words_everywhere() {
     for words in [
         "the system (",
         "fill the 50 tokens that `context.history.maxInputTokensApprox` allows",
-        &format!("requests are compacted only above {}", floor + 50),
+        &format!("more than {} tokens", floor + 50),
     ] {
         assert!(warning.contains(words), "{words}: {warning}");
     }

@@ -103,10 +103,8 @@ async fn an_unknown_window_is_told_once() {
     let told = agent.take_budget_warnings();
     assert_eq!(
         told,
-        [
-            "the window of `test-model` is unknown, so requests are compacted above 12000 tokens; \
-             set `llm.window` to change that"
-        ]
+        ["the window of `test-model` is unknown, so requests are compacted above 12000 tokens; \
+             set `llm.window` to change that"]
     );
     for agent in [agent, host.agent()] {
         assert_eq!(host.say(&agent, "ahoy").await, Some(Outcome::Done));

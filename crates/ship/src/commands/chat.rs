@@ -132,10 +132,11 @@ impl ChatScreen<'_> {
         let style = Style::of_stdout();
         let root = self.session.project.root().display().to_string();
         let fit = |text: &str| style.dim(&table::fit(text, table::columns()));
-        let who = table::fit(&self.session.describe_model(), table::columns().saturating_sub(9));
+        let who = table::wrap_text(&format!("Shipmate {}", self.session.describe_model()), 9);
+        let who = who.strip_prefix("Shipmate ").unwrap_or(&who);
         let mut lines = vec![
-            format!("{} {}", style.bold("Shipmate"), style.dim(&who)),
-            fit(&format!("{} in {root}", self.session.chat)),
+            format!("{} {}", style.bold("Shipmate"), style.dim(who)),
+            style.dim(&table::wrap_text(&format!("{} in {root}", self.session.chat), 4)),
             style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
         // A chat that cannot be read is reported when it is used.

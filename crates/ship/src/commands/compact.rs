@@ -65,11 +65,11 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         return output::print_json(&Object::from([("compacted", compacted)]).into());
     }
     let Some(compacted) = compacted else {
-        return output::print_line("There is nothing to leave out; everything stays as it is.");
+        return output::print_line("Nothing to compact.");
     };
     let what = match compacted.messages {
         0 => {
-            count_text(compacted.outputs, "old tool output is", "old tool outputs are")
+            count_text(compacted.outputs, "old tool output was", "old tool outputs were")
                 + " left out"
         }
         messages => count_text(messages, "message became", "messages became") + " a summary",
@@ -77,11 +77,11 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     let undo = session.chat_flags.add_to("ship compact --undo");
     let back = match compacted.purged {
         true => {
-            "It cannot be taken back: the sealed log is purged (`context.history.archiveOnCompact` is false). \
-             The ledger keeps what was said to and by people."
+            "It cannot be undone: the originals are deleted (`context.history.archiveOnCompact` is false). \
+             The ledger keeps the conversation."
                 .to_owned()
         }
-        false => format!("Take it back with: {undo}"),
+        false => format!("Undo it with: {undo}"),
     };
     let told = format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",
@@ -133,7 +133,7 @@ async fn print_plan(session: &Session) -> Result<(), Failure> {
         if session.json {
             return output::print_json(&Object::from([("planned", Json::Null)]).into());
         }
-        return output::print_line("There is nothing to leave out.");
+        return output::print_line("Nothing to compact.");
     };
     let state = agent.compaction_state(&session.chat).await?;
     let last = state.as_ref().and_then(|state| state.get("compaction"));
@@ -146,11 +146,11 @@ async fn print_plan(session: &Session) -> Result<(), Failure> {
     }
     output::print_line(&describe_plan(&planned))?;
     let when = match planned.trigger.tokens {
-        Some(tokens) => format!("Over {tokens} it is compacted"),
-        None => "It is compacted when the model takes no more".to_owned(),
+        Some(tokens) => format!("Above {tokens}, it is compacted"),
+        None => "Once the model refuses more, it is compacted".to_owned(),
     };
     output::print_line(&format!(
-        "A request takes {} tokens now, and {} of them cannot shrink.\n{when}, to {} or less.",
+        "A request takes {} tokens now, {} of which cannot shrink.\n{when} to {} or less.",
         planned.tokens_now, planned.floor, planned.target
     ))?;
     if let Some(warning) = &planned.trigger.warning {
@@ -162,7 +162,7 @@ async fn print_plan(session: &Session) -> Result<(), Failure> {
 fn describe_plan(planned: &CompactionPreview) -> String {
     let kept = count_text(planned.kept, "message", "messages");
     match (planned.messages, planned.outputs) {
-        (0, 0) => format!("Nothing would be left out: {kept} would stay."),
+        (0, 0) => format!("Nothing would be compacted: {kept} would stay."),
         (0, outputs) => {
             let outputs = count_text(outputs, "old tool output", "old tool outputs");
             format!("{outputs} would be left out, and {kept} would stay.")
@@ -193,7 +193,7 @@ async fn undo(session: &Session) -> Result<(), Failure> {
         CompactionUndo::Messages(count) => ("restored", count),
         CompactionUndo::Outputs(count) => ("outputs", count),
         CompactionUndo::Nothing => {
-            return Err(Failure::new("not_done", "there is no compaction to take back"));
+            return Err(Failure::new("not_done", "there is no compaction to undo"));
         }
         CompactionUndo::Purged => return Err(purged_failure()),
     };
@@ -204,14 +204,16 @@ async fn undo(session: &Session) -> Result<(), Failure> {
         "outputs" => count_text(count, "tool output is", "tool outputs are") + " shown again",
         _ => count_text(count, "message is", "messages are") + " back, before what was said since",
     };
-    output::print_line(&format!("{what}. The whole window may be used until it is full."))
+    output::print_line(&format!(
+        "{what}. The chat is compacted again once the model's window is full."
+    ))
 }
 
 fn purged_failure() -> Failure {
     let sentence =
-        "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
+        "the originals are gone: their log was purged, or removed from `messages/archive`";
     Failure::new("purged", sentence)
-        .with_hint("restore it from a copy of the project; the summary stays until then")
+        .with_hint("restore it from a backup; until then, the summary stays")
 }
 
 fn count_text(count: usize, one: &str, many: &str) -> String {

@@ -49,7 +49,7 @@ impl FrozenHolder {
     /// Makes the failure of a command that does not wait any longer. `kept` says what is kept of it.
     pub(crate) fn failure(&self, kept: &str) -> Failure {
         Failure::frozen(format!("{}; {kept}", self.sentence())).with_hint(format!(
-            "{}: nothing is lost by that, and `ship chat` goes on with what is kept",
+            "{}: nothing is lost, and `ship chat` continues with what is kept",
             self.remedy()
         ))
     }

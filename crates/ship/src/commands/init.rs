@@ -48,6 +48,6 @@ fn word(kind: &CreatedKind) -> &'static str {
     match kind {
         CreatedKind::Created => "written",
         CreatedKind::Added(_) => "lines added",
-        CreatedKind::Kept => "was there, left as it is",
+        CreatedKind::Kept => "already there, unchanged",
     }
 }

@@ -68,7 +68,7 @@ impl MessageDraft {
         })?;
         if bytes.len() as u64 > limit {
             let message = format!("{shown} is longer than a message may be ({limit} bytes)");
-            return Err(refusal(message, "raise `limits.messageBytes` in ship.json, or cut it"));
+            return Err(refusal(message, "shorten it, or raise `limits.messageBytes`"));
         }
         self.attachments.push(match image_type(&bytes) {
             Some(media_type) => Attachment::File { name, media_type: media_type.to_owned(), bytes },
@@ -78,7 +78,7 @@ impl MessageDraft {
                     let message = format!(
                         "{shown} is neither text in UTF-8 nor a PNG, JPEG, GIF or WebP picture"
                     );
-                    return Err(refusal(message, "turn it into text or a picture first"));
+                    return Err(refusal(message, "convert it to text or a picture first"));
                 }
             },
         });

@@ -92,10 +92,10 @@ impl<'a> MessageExchange<'a> {
 pub(crate) fn print_waiting(session: &Session, waiting: &LaneWaiting) {
     match waiting {
         LaneWaiting::Lane => {
-            output::print_notice("waiting for this chat; another process may be at work in it");
+            output::print_notice("waiting for this chat; another process may be using it");
         }
         LaneWaiting::OtherProcess => {
-            output::print_notice("another process is at work in this chat; it answers you too");
+            output::print_notice("another process is using this chat, and will answer you");
         }
         LaneWaiting::FrozenProcess(holder) => {
             output::print_notice(&FrozenHolder::new(holder, session.now()).sentence());

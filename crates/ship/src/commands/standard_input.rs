@@ -27,14 +27,13 @@ pub(crate) async fn read(session: &Session) -> Result<String, Failure> {
     let read = match tokio::time::timeout(QUIET, &mut reading).await {
         Ok(read) => read,
         Err(_) => {
-            output::print_notice("reading standard input to its end; `</dev/null` leaves it out");
+            output::print_notice("reading standard input to its end; `</dev/null` skips it");
             reading.await
         }
     };
-    let bytes = read
-        .map_err(io::Error::from)
-        .flatten()
-        .map_err(|error| Failure::from_other("input", &error).with_hint("send what can be read"))?;
+    let bytes = read.map_err(io::Error::from).flatten().map_err(|error| {
+        Failure::from_other("input", &error).with_hint("`</dev/null` skips standard input")
+    })?;
     if bytes.len() as u64 > limit {
         return Err(Failure::too_long(None, limit));
     }

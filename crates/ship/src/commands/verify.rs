@@ -57,7 +57,7 @@ pub(super) fn name_project(session: &Session, problems: &mut [StorageProblem]) {
 /// Turns the failure to open a chat into a problem.
 pub(super) fn unreadable_chat(key: &ChatKey, failure: Failure) -> StorageProblem {
     let file = chat_folder(key).display().to_string();
-    let remedy = failure.remedy().unwrap_or("restore it from a copy");
+    let remedy = failure.remedy().unwrap_or("restore it from a backup");
     let problem = StorageProblem::new(file, StorageProblemKind::Damage, failure.sentence(), remedy);
     StorageProblem { repair: RepairEffect::Nothing, ..problem }
 }
@@ -82,7 +82,7 @@ fn print(session: &Session, problems: &[StorageProblem], chats: usize) -> Result
     if problems.iter().any(|it| !it.is_reported && it.repair != RepairEffect::Nothing) {
         let repair = session.chat_flags.add_to("ship repair");
         output::print_line(&format!(
-            "`{repair}` heals what can be healed, and marks the rest as known."
+            "`{repair}` repairs what it can, and marks the rest as known."
         ))?;
     }
     output::print_line(&match (problems.len(), known, chats) {

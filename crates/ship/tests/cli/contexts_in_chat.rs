@@ -98,7 +98,7 @@ fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     assert_eq!(lines, [taken, undone]);
     let lines = told("/undo 3\n/checkpoint early\n/undo\n");
     assert_eq!(lines[0], "There are fewer than 3 messages of yours here. Nothing has changed.");
-    assert_eq!(lines[2], "The checkpoint “early” is taken back.");
+    assert_eq!(lines[2], "The checkpoint “early” is removed.");
     assert_eq!(turns(&ship).len(), 4);
 }
 

@@ -9,7 +9,7 @@ fn init_writes_three_files_and_a_second_time_changes_nothing() {
     assert!(first.contains("Agent.md     written"), "{first}");
     let before = ship.contents("");
     let second = ship.run(&["init"]).text();
-    assert!(second.contains("Agent.md     was there, left as it is"), "{second}");
+    assert!(second.contains("Agent.md     already there, unchanged"), "{second}");
     assert_eq!(ship.contents(""), before);
     let ran = ship.run(&["send", "hello"]);
     assert_eq!((ran.code(), ran.err()), (0, String::new()), "what init wrote is without a warning");
@@ -44,7 +44,7 @@ fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
 
 #[test]
 fn a_new_folder_of_chats_is_told_once_and_kept_out_of_repositories() {
-    let told = "which keeps the chats)";
+    let told = "to keep the chats)";
     let sent = TestShip::new();
     assert_eq!(sent.run(&["send", "hello"]).err().matches(told).count(), 1);
     assert_eq!(sent.run(&["send", "hello"]).err(), "");

@@ -13,12 +13,12 @@ fn a_compaction_names_the_chat_in_which_it_is_taken_back() {
         }
     }
     let made = ship.run(&["--chat", "c2", "compact"]).text();
-    assert!(made.ends_with("\nTake it back with: ship compact --undo --chat c2\n"), "{made}");
+    assert!(made.ends_with("\nUndo it with: ship compact --undo --chat c2\n"), "{made}");
     let refused = ship.run(&["--chat", "c2", "--json", "undo"]).error();
     let hint = text(&refused, "hint");
-    assert!(hint.starts_with("`ship compact --undo --chat c2` takes that back"), "{hint}");
+    assert!(hint.starts_with("`ship compact --undo --chat c2` undoes it"), "{hint}");
     let here = ship.run(&["compact"]).text();
-    assert!(here.ends_with("\nTake it back with: ship compact --undo\n"), "{here}");
+    assert!(here.ends_with("\nUndo it with: ship compact --undo\n"), "{here}");
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn a_remedy_names_the_project_that_was_named_and_the_chat_where_it_matters() {
     let no_request = text(&run(&["--json", "inspect", "--request", "q_0"]).error(), "hint");
     assert_eq!(
         no_request,
-        "`ship inspect --requests --chat c2 --project ../project` lists the last ones"
+        "`ship inspect --requests --chat c2 --project ../project` lists the latest"
     );
     let log = ship.root().join(".ship/chat/c2/messages/history.jsonl");
     std::fs::write(&log, std::fs::read_to_string(&log).unwrap().replacen("hello", "hullo", 1))
         .unwrap();
     let verified = run(&["verify"]).out();
-    assert!(verified.contains("`ship repair --project ../project` heals"), "{verified}");
+    assert!(verified.contains("`ship repair --project ../project` repairs"), "{verified}");
     let warned = run(&["send", "again"]).err();
     assert!(warned.ends_with("see `ship verify --project ../project`\n"), "{warned}");
 }

@@ -94,7 +94,10 @@ fn a_folder_that_is_gone_and_a_log_that_may_not_be_read_are_told_with_a_remedy()
     let output = command.env_clear().env("HOME", ship.home()).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(told.contains("the folder that you are in") && told.contains("hint: "), "{told}");
+    assert!(
+        told.contains("the current folder cannot be used") && told.contains("hint: "),
+        "{told}"
+    );
 
     std::fs::create_dir_all(ship.root().join(".ship")).unwrap();
     std::os::unix::fs::symlink("logs", ship.root().join(".ship/logs")).unwrap();

@@ -165,7 +165,7 @@ fn a_chat_of_the_terminal_needs_no_channel_unless_another_has_the_name() {
 fn the_first_message_in_a_folder_says_that_it_made_one_for_the_chats() {
     let ship = TestShip::new();
     let first = ship.run(&["send", "hello"]);
-    let made = format!("(made {}/.ship, which keeps the chats)\n", ship.root().display());
+    let made = format!("(created {}/.ship to keep the chats)\n", ship.root().display());
     assert_eq!((first.text(), first.err()), (format!("{}\n", echo("hello")), made));
     assert_eq!(ship.run(&["send", "hello"]).err(), "");
     assert_eq!(TestShip::new().run(&["send", "--json", "hello"]).err(), "");

@@ -178,14 +178,14 @@ fn the_limit_is_on_the_text_and_no_more_is_read_than_it_allows() {
     let error = ship.run(&["send", "--json", &"x".repeat(2001)]).error();
     assert_eq!(
         text(&error, "message"),
-        "your message has 2001 bytes, and `limits.messageBytes` allows 2000"
+        "your message has 2001 bytes, but `limits.messageBytes` allows 2000"
     );
     assert_eq!(text(&error, "hint"), "shorten it, or raise the limit in ship.json");
 
     let mut command = ship.command(&["send", "--json", "-"]);
     let endless = command.stdin(File::open("/dev/zero").unwrap()).output().unwrap();
     let out = String::from_utf8(endless.stdout).unwrap();
-    assert!(out.contains("your message has more, and"), "{out}");
+    assert!(out.contains("your message has more than"), "{out}");
 }
 
 #[test]

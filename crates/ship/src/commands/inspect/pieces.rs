@@ -79,7 +79,7 @@ impl PieceTable {
             return;
         }
         let role = read_system_texts(root, None).role;
-        let of_role = self.system.iter_mut().filter(|(_, _, text)| Some(&*text) == role.as_ref());
+        let of_role = self.system.iter_mut().filter(|(_, _, text)| Some(text) == role.as_ref());
         of_role.for_each(|(name, ..)| *name = "default role".to_owned());
     }
 }
