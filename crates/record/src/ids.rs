@@ -44,20 +44,18 @@ impl Explain for ChatKeyError {
         match self {
             Self::Empty => Explanation::new("a chat key must not be empty")
                 .with_remedy("use something like `terminal:main`"),
-            Self::Blank(it) => {
-                Explanation::new(format!("a chat key must not be blank, and {it:?} is"))
-                    .with_remedy("use something like `terminal:main`")
-            }
+            Self::Blank(it) => Explanation::new(format!("the chat key {it:?} is blank"))
+                .with_remedy("use something like `terminal:main`"),
             Self::Dots(it) => {
                 Explanation::new(format!("`{it}` cannot be a chat key, because it names a folder"))
                     .with_remedy(format!("use something like `chat:{it}`"))
             }
             Self::Control(it) => {
-                Explanation::new(format!("chat key {it:?} holds a control character"))
+                Explanation::new(format!("the chat key {it:?} contains a control character"))
                     .with_remedy("leave it out")
             }
             Self::TooLong { start, bytes } => Explanation::new(format!(
-                "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, and `{start}…` has {bytes}"
+                "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, but `{start}…` has {bytes}"
             ))
             .with_remedy("shorten it"),
         }
@@ -142,7 +140,7 @@ pub struct ContextId(String);
 
 /// The text does not have the form `c_YYYYMMDD_…`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a context id; it looks like `c_20260205_a1b2c3d4`, see `ship context list`")]
+#[error("`{0}` is not a context id such as `c_20260205_a1b2c3d4`; `ship context list` shows them")]
 pub struct ContextIdError(String);
 
 impl ContextId {

@@ -293,11 +293,9 @@ impl Explain for BlobError {
     fn explain(&self) -> Explanation {
         match self {
             Self::Missing(it) => Explanation::new(format!("blob {it} is missing"))
-                .with_remedy("restore `.ship/blobs` from a copy"),
-            Self::Damaged(it) => {
-                Explanation::new(format!("blob {it} has other bytes than its name says"))
-                    .with_remedy("restore `.ship/blobs` from a copy")
-            }
+                .with_remedy("restore `.ship/blobs` from a backup"),
+            Self::Damaged(it) => Explanation::new(format!("blob {it} does not match its checksum"))
+                .with_remedy("restore `.ship/blobs` from a backup"),
             Self::Storage(error) => error.explain(),
         }
     }

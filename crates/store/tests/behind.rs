@@ -67,7 +67,7 @@ fn an_entry_of_a_short_ledger_goes_above_what_the_context_has_read() {
         let cursor = chat_on(&disk).await.log().view().await.unwrap().unwrap().inbox.unwrap();
         restore(&disk, LEDGER, &short);
         let chat = chat_on(&disk).await;
-        let told = "the ledger ends at entry 2, and the context has read up to 4";
+        let told = "the ledger ends at entry 2, but the context has read up to 4";
         assert_eq!(problems(&*chat).await, [told]);
         let accepted = chat.ledger().accept(entry("k4", "hi")).await.unwrap();
         assert!(accepted.seq > cursor, "{} is not above the cursor, {cursor}", accepted.seq);
@@ -123,7 +123,7 @@ fn answers_of_the_ledger_that_a_context_does_not_have_are_named() {
         answer.entry.set("role", "assistant");
         answer.entry.set("meta", Object::from([("answersTo", 5u64)]));
         chat.ledger().accept(answer).await.unwrap();
-        let told = "the ledger has answers up to entry 5, and the context has read up to 4";
+        let told = "the ledger has answers up to entry 5, but the context has read up to 4";
         assert_eq!(problems(&*chat).await, [told]);
     });
 }

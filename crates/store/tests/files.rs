@@ -367,7 +367,7 @@ fn a_newer_format_is_read_as_far_as_possible_and_never_written() {
         else {
             panic!("{refused:?}")
         };
-        assert!(error.to_string().contains("use a newer program"), "{error}");
+        assert!(error.to_string().contains("use a newer version of ship"), "{error}");
     });
 }
 

@@ -270,7 +270,7 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
     let pid = holder.pid;
     assert!(
         told.ends_with(&format!(
-            ", which is stopped (waited 300 ms); let it go on with `kill -CONT {pid}`, or end it with `kill -KILL \
+            ", which is stopped (waited 300 ms); resume it with `kill -CONT {pid}`, or end it with `kill -KILL \
              {pid}`, then try again"
         )),
         "{told}"

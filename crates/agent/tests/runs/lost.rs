@@ -31,7 +31,7 @@ async fn what_was_answered_is_not_run_again_and_what_was_not_is() {
     lose_context(&setup);
 
     let test = setup.agent();
-    let told = "the ledger holds answers, and there is no context log that they came from";
+    let told = "the ledger has answers, but the context log that they came from is missing";
     assert_eq!(problems(&test).await, [told]);
     assert_eq!(test.run().await, None, "nothing waits");
     assert_eq!(test.say("and now?").await, Some(Outcome::Done));
@@ -159,7 +159,7 @@ async fn what_was_answered_is_not_run_again_in_an_older_context_and_stands_in_it
     restore_context(&setup, &older);
 
     let test = setup.agent();
-    let behind = "the ledger has answers up to entry 4, and the context has read up to 2";
+    let behind = "the ledger has answers up to entry 4, but the context has read up to 2";
     assert_eq!(problems(&test).await, [behind]);
     assert_eq!(test.run().await, None, "nothing waits");
     assert_eq!(test.effects(), 0);

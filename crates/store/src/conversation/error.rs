@@ -159,7 +159,7 @@ impl Explain for WriteError {
     fn explain(&self) -> Explanation {
         match self {
             Self::ReadOnly { path } => {
-                Explanation::new(format!("{} was opened to read", path.display()))
+                Explanation::new(format!("{} was opened read-only", path.display()))
                     .with_remedy("load it to write")
             }
             Self::IdTaken { id } => {
@@ -175,7 +175,7 @@ impl Explain for WriteError {
                     .with_remedy("check the disk (is it full?), then try again")
             }
             Self::Unsettled { path, .. } => Explanation::new(format!(
-                "{} takes no writes until a failed one is taken back",
+                "{} accepts no writes until a failed one is rolled back",
                 path.display()
             ))
             .with_remedy("check the disk, then try again or load it again"),
@@ -244,9 +244,9 @@ impl Explain for CompactError {
                     .with_remedy("choose a range with messages in it")
             }
             Self::PartsToolCall { call_id, call, result } => Explanation::new(format!(
-                "the range parts the call `{call_id}` in `{call}` from its result `{result}`"
+                "the range separates the call `{call_id}` in `{call}` from its result `{result}`"
             ))
-            .with_remedy("take both in, or neither"),
+            .with_remedy("include both, or neither"),
             Self::OpenToolCall { call_id, call } => {
                 Explanation::new(format!("the call `{call_id}` in `{call}` has no result yet"))
                     .with_remedy(format!("append it first, or end the range before `{call}`"))

@@ -38,7 +38,7 @@ impl Holder {
     /// signals than these two.
     pub fn remedy_if_stopped(&self) -> String {
         let pid = self.pid;
-        format!("let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
+        format!("resume it with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
     }
 }
 
@@ -95,7 +95,7 @@ impl Explain for Busy {
                     .with_remedy(format!("{}, then try again", holder.remedy_if_stopped()))
             }
             None => Explanation::new(format!("{held} (waited {waited_ms} ms)"))
-                .with_remedy("let it finish or end it, then try again"),
+                .with_remedy("let it finish, or end it, then try again"),
         }
     }
 }

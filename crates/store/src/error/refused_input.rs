@@ -51,28 +51,29 @@ impl Explain for RefusedInput {
                 Explanation::new(format!("the field `{it}` is reserved for the store"))
                     .with_remedy("leave it out")
             }
-            Self::NotAMessage(it) => Explanation::new(format!("this is no message: {it}"))
+            Self::NotAMessage(it) => Explanation::new(format!("this is not a message: {it}"))
                 .with_remedy("a message has a non-empty `id`, a `role` and `parts`"),
             Self::TooLarge { id, bytes, max } => Explanation::new(format!(
-                "`{id}` has {bytes} bytes, and `limits.messageBytes` allows {max}"
+                "`{id}` has {bytes} bytes, but `limits.messageBytes` allows {max}"
             ))
             .with_remedy("shorten it or raise the limit"),
             Self::LongName { start, bytes, max } => Explanation::new(format!(
-                "an id or key has at most {max} bytes, and `{start}…` has {bytes}"
+                "an id or key has at most {max} bytes, but `{start}…` has {bytes}"
             ))
             .with_remedy("shorten it"),
             Self::NothingToReplace(it) => {
-                Explanation::new(format!("no message `{it}` is there to be replaced"))
-                    .with_remedy("give `rev` 0 to say something new")
+                Explanation::new(format!("there is no message `{it}` to replace"))
+                    .with_remedy("use `rev` 0 for a new message")
             }
-            Self::Twice(it) => Explanation::new(format!("`{it}` is there twice"))
-                .with_remedy("hand in each message once"),
+            Self::Twice(it) => Explanation::new(format!("`{it}` occurs twice"))
+                .with_remedy("pass each message once"),
             Self::NoLines { first, last } => {
                 Explanation::new(format!("the log has no lines {first} to {last}"))
                     .with_remedy("read it again and keep what is there")
             }
-            Self::Empty => Explanation::new("there is nothing to write")
-                .with_remedy("hand in at least one line"),
+            Self::Empty => {
+                Explanation::new("there is nothing to write").with_remedy("pass at least one line")
+            }
         }
     }
 }

@@ -126,11 +126,11 @@ impl Explain for StorageError {
         match self {
             Self::Busy(busy) => busy.explain(),
             Self::LockLost { path } => Explanation::new(format!(
-                "{} was removed or replaced while this process held the chat by it, so another process may run the \
-                 chat now, and nothing more was written here",
+                "{} was removed or replaced while this process held the chat; another process may run the chat \
+                 now, so nothing more was written",
                 path.display()
             ))
-            .with_remedy("go on as usual: the next message in the chat continues with what is kept"),
+            .with_remedy("carry on: the next message continues with what is kept"),
             Self::Full { path, source } => explain_no_room(path, source),
             Self::ReadOnly { path, .. } => {
                 Explanation::new(format!("{} is on a read-only file system", path.display()))
@@ -139,14 +139,14 @@ impl Explain for StorageError {
             Self::NotPlain { path, expected } => {
                 Explanation::new(format!("{} is not a plain {expected}", path.display()))
                     .with_remedy(format!(
-                        "we follow no symbolic links there: replace it by the {expected} itself"
+                        "symbolic links are not followed there; replace it by the {expected} itself"
                     ))
             }
             Self::Newer { path, found, known } => Explanation::new(format!(
-                "{} has format version {found}, and this program writes {known}",
+                "{} has format version {found}, but this program writes {known}",
                 path.display()
             ))
-            .with_remedy("use a newer program to write (reading what it can is still possible)"),
+            .with_remedy("use a newer version of ship to write; this one still reads what it can"),
             Self::OtherChat { path, owner, wanted } => Explanation::new(format!(
                 "{} belongs to chat `{owner}`, not to `{wanted}`",
                 path.display()
@@ -154,11 +154,11 @@ impl Explain for StorageError {
             .with_remedy("rename one of the two chats"),
             Self::Damaged { path, what } => {
                 Explanation::new(format!("{} is damaged: {what}", path.display())).with_remedy(
-                    "`ship repair` goes on with what can be read, or restore it from a copy",
+                    "run `ship repair` to continue with what is readable, or restore it from a backup",
                 )
             }
             Self::Unsettled { path, cause } => Explanation::new(format!(
-                "{} is read-only until an earlier failed write is taken back ({cause})",
+                "{} is read-only until an earlier failed write is rolled back ({cause})",
                 path.display()
             ))
             .with_remedy("check the disk, then try again"),
@@ -166,7 +166,7 @@ impl Explain for StorageError {
                 let (path, sealed) = (path.display(), sealed.display());
                 let problem = format!(
                     "{path} cannot be kept as {sealed}, so nothing was changed: this file system has no hard links \
-                     ({linking}), and a copy failed too: {}",
+                     ({linking}), and copying failed, too: {}",
                     copying.problem
                 );
                 Explanation { problem, remedy: copying.remedy.clone() }
@@ -177,11 +177,11 @@ impl Explain for StorageError {
                 Explanation { problem, remedy }
             }
             Self::Denied { doing, path, .. } => {
-                Explanation::new(format!("this account may not {doing} {}", path.display()))
-                    .with_remedy("give it the permission, or use the account it belongs to")
+                Explanation::new(format!("no permission to {doing} {}", path.display()))
+                    .with_remedy("change its permissions, or use its owner's account")
             }
             Self::OpenFiles { doing, path, .. } => {
-                Explanation::new(format!("too many files are open to {doing} {}", path.display()))
+                Explanation::new(format!("too many open files to {doing} {}", path.display()))
                     .with_remedy(
                         "close some or raise the limit with `ulimit -n 256`, then try again",
                     )
@@ -303,8 +303,10 @@ fn explain_no_room(path: &Path, error: &io::Error) -> Explanation {
     let path = path.display();
     let (problem, remedy) = match error.kind() {
         io::ErrorKind::FileTooLarge => (
-            format!("{path} may not grow: it is as large as the process or the file system allows"),
-            "raise the limit on the size of files (`ulimit -f`), then try again",
+            format!(
+                "{path} cannot grow: it has reached the size limit of the process or the file system"
+            ),
+            "raise the file size limit (`ulimit -f`), then try again",
         ),
         io::ErrorKind::QuotaExceeded => {
             (format!("no space left to write {path}"), "free some of your quota, then try again")
@@ -329,7 +331,7 @@ mod tests {
         };
         let (code, denied) = told(io::ErrorKind::PermissionDenied);
         assert_eq!(code, "storage_denied");
-        assert!(denied.starts_with("this account may not read a/b.jsonl; "), "{denied}");
+        assert!(denied.starts_with("no permission to read a/b.jsonl; "), "{denied}");
         assert!(!denied.contains("disk"), "{denied}");
         assert_eq!(told(io::ErrorKind::Other).0, "storage_io");
     }
@@ -337,7 +339,7 @@ mod tests {
     #[test]
     fn a_file_that_may_not_grow_is_not_told_as_a_full_disk() {
         let error = StorageError::io("write", "a/b.jsonl", Errno::FBIG.into()).to_string();
-        assert!(error.starts_with("a/b.jsonl may not grow: "), "{error}");
+        assert!(error.starts_with("a/b.jsonl cannot grow: "), "{error}");
         assert!(!error.contains("no space"), "{error}");
     }
 
@@ -348,7 +350,7 @@ mod tests {
             (Errno::DQUOT, "storage_full", "your quota"),
             (Errno::FBIG, "storage_full", "`ulimit -f`"),
             (Errno::ROFS, "storage_readonly", "mount it writable"),
-            (Errno::ACCESS, "storage_denied", "give it the permission"),
+            (Errno::ACCESS, "storage_denied", "change its permissions"),
             (Errno::MFILE, "storage_open_files", "`ulimit -n 256`"),
             (Errno::IO, "storage_io", "check the disk"),
         ] {

@@ -203,9 +203,8 @@ pub(crate) fn missing_end_problem(
 }
 
 fn early_end(path: &Path, found: Seq, last: Seq) -> StorageProblem {
-    let message =
-        format!("it should end with line {last}, and line {found} is the last that is read");
-    let remedy = "compare with a copy; the lines before are read";
+    let message = format!("it should end with line {last}, but its last readable line is {found}");
+    let remedy = "compare it with a backup; the lines before are still read";
     let file = path.display().to_string();
     StorageProblem::new(file, StorageProblemKind::Damage, message, remedy)
 }

@@ -17,7 +17,8 @@ pub(super) fn text_problems(env: &Env, path: &Path, scan: &LogScan) -> Vec<Stora
         for (_, blob) in line.line.blobs.iter().flat_map(|blobs| blobs.iter()) {
             let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
             if let Err(error) = blobs::read_blob(env, sha256) {
-                let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
+                let remedy =
+                    "restore `.ship/blobs` from a backup; until then, the line shows a preview";
                 found.push(blob_problem(path, line, sha256, &error, remedy));
             }
         }
@@ -41,7 +42,7 @@ pub(super) fn request_problems(env: &Env, path: &Path, scan: &LogScan) -> Vec<St
                 Ok(bytes) => unchecked.extend(Json::parse_bytes(&bytes).iter().flat_map(digests)),
                 Err(BlobError::Missing(_)) => {}
                 Err(error) => {
-                    let remedy = "restore `.ship/blobs` from a copy; without it, `ship inspect \
+                    let remedy = "restore `.ship/blobs` from a backup; without it, `ship inspect \
                                   --request` cannot show what was sent";
                     found.push(blob_problem(path, line, &sha256, &error, remedy));
                 }

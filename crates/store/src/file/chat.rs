@@ -149,7 +149,7 @@ impl ChatFiles {
             let (path, owner, wanted) = (path.clone(), owner.to_owned(), self.key.clone());
             // The folder of another chat, copied or renamed, has its logs, too.
             if self.log_owners()?.iter().any(|(_, owner)| owner == wanted.as_str()) {
-                let what = format!("it names chat `{owner}`, and the logs beside it this one");
+                let what = format!("it names chat `{owner}`, but the logs beside it name this one");
                 return Err(StorageError::Damaged { path, what });
             }
             return Err(StorageError::OtherChat { path, owner, wanted });

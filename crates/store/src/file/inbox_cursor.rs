@@ -80,8 +80,8 @@ impl ChatFiles {
         let end =
             ledger::last_given_number(&self.env, &ledger::live_path(folder))?.map(LedgerSeq::new);
         if let Some(end) = end.filter(|end| Some(*end) < cursor) {
-            let message = format!("the ledger ends at entry {end}, and {read}");
-            let remedy = "restore it from a copy; the next entry goes above both in any case";
+            let message = format!("the ledger ends at entry {end}, but {read}");
+            let remedy = "restore it from a backup; new entries are numbered above both";
             found.push(behind_problem(&ledger::live_path(folder), message, remedy));
         }
         let mut answered = AnsweredEntries::default();
@@ -94,12 +94,12 @@ impl ChatFiles {
         if let Some(entry) = last_answer.missing_for() {
             let message =
                 format!("the answer to entry {entry} is missing, though the context has it");
-            let remedy = "nothing to do: the next message puts it there again";
+            let remedy = "nothing to do: the next message adds it again";
             found.push(behind_problem(&ledger::live_path(folder), message, remedy));
         }
         if let Some(last) = answered.last().filter(|last| Some(*last) > cursor) {
-            let message = format!("the ledger has answers up to entry {last}, and {read}");
-            let remedy = "restore it from a copy; what was answered is not run again without it";
+            let message = format!("the ledger has answers up to entry {last}, but {read}");
+            let remedy = "restore it from a backup; answered messages are not run again either way";
             found.push(behind_problem(live, message, remedy));
         }
         Ok(found)

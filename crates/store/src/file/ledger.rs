@@ -421,8 +421,8 @@ pub(crate) fn missing_before(
         before = archived_to.unwrap_or(found).max(found);
         if found < before {
             let message =
-                format!("it should end with entry {before}, and {found} is the last that it has");
-            let remedy = "compare with a copy; the entries before are read";
+                format!("it should end with entry {before}, but its last entry is {found}");
+            let remedy = "compare it with a backup; the entries before are still read";
             let file = path.display().to_string();
             let problem = StorageProblem::new(file, StorageProblemKind::Damage, message, remedy);
             problems.push(problem.at(bytes.len() as u64));
@@ -432,7 +432,7 @@ pub(crate) fn missing_before(
         let (first, last) = (before + 1, head.seq - 1);
         let message = format!("the entries {first} to {last} before it are missing");
         let remedy =
-            "restore the ledger from a copy if there is one; the chat goes on without them";
+            "restore the ledger from a backup if there is one; the chat continues without them";
         let file = next.display().to_string();
         problems.push(StorageProblem::new(file, StorageProblemKind::Missing, message, remedy));
     }

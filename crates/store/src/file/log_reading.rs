@@ -101,17 +101,13 @@ pub(crate) fn scan_problems(
             LogFault::OutOfOrder => "a line repeats an earlier number".to_owned(),
             LogFault::Gap => "lines are missing before this one".to_owned(),
         };
-        let remedy = "compare with a copy; the bytes are kept, and the lines around them are read";
+        let remedy =
+            "compare it with a backup; the bytes are kept, and the lines around them are read";
         problem(damage.offset, StorageProblemKind::Damage, message, remedy)
     });
     let glued = scan.glued.iter().map(|&offset| {
         let message = "a line does not begin on its own line".to_owned();
-        problem(
-            offset,
-            StorageProblemKind::Glued,
-            message,
-            "nothing to do: it is read all the same",
-        )
+        problem(offset, StorageProblemKind::Glued, message, "nothing to do: it is still read")
     });
     let torn = (scan.good_len < bytes.len()).then(|| {
         let message = format!("{} bytes of an unfinished write", bytes.len() - scan.good_len);

@@ -67,6 +67,6 @@ pub(crate) fn missing_end(scan: &LogScan) -> Option<u64> {
 /// Says that a log ends before its last published line.
 pub(crate) fn missing_end_text(given: u64, published: u64) -> String {
     format!(
-        "it was published with the lines up to {published}, and those after {given} are missing"
+        "it was published with the lines up to {published}, but those after {given} are missing"
     )
 }

@@ -73,7 +73,7 @@ impl ChatFiles {
             return Ok(());
         }
         self.write_about_anew(&self.about_in_ledger())?;
-        let message = "it was missing or could not be read, and was written again";
+        let message = "it was missing or unreadable, and was rewritten";
         self.note(lost_file_problem(
             &self.paths.about,
             message,
@@ -103,7 +103,7 @@ impl ChatFiles {
         let Some(name) = self.readable_sealed(&sealed)? else {
             // The next run begins a context after the last entry that the ledger marks as answered.
             if self.context.begin_replacing(right)?.quarantine_log()? {
-                let message = "nothing of it can be read, and it was set aside";
+                let message = "it was unreadable, and was set aside";
                 self.note(lost_file_problem(
                     live,
                     message,
@@ -163,7 +163,7 @@ impl ChatFiles {
             match self.ledger.begin_writing(right) {
                 Ok(writing) => {
                     if writer(writing).seal_if_behind()? {
-                        let message = "it was an older copy of a ledger that is sealed by now, and was set aside";
+                        let message = "it was an older copy of a sealed ledger, and was set aside";
                         let remedy = "nothing to do: the sealed ledger has all of it";
                         self.note(lost_file_problem(&ledger, message, remedy));
                     }
@@ -192,17 +192,17 @@ impl ChatFiles {
     }
 
     fn note_new_log(&self, log: &Path, loss: LogLoss) {
-        let rest = "the chat goes on with what its other files hold";
+        let rest = "the chat continues with its other files";
         let (message, remedy) = match loss {
             LogLoss::Missing => (format!("the log was missing; {rest}"), NO_COPY),
             LogLoss::Empty => (format!("the log was empty; {rest}"), NO_COPY),
             LogLoss::End => (
-                "the log had lost lines at its end; those that other logs hold were copied again"
+                "the log had lost lines at its end; those found in other logs were copied back"
                     .to_owned(),
                 "nothing to do: the damaged log is kept as it was",
             ),
             LogLoss::Head => (
-                "the log had lost its head; a new one goes on where it ended".to_owned(),
+                "the log had lost its head; a new log continues where it ended".to_owned(),
                 "nothing to do: the damaged log is kept as it was",
             ),
         };
@@ -211,7 +211,7 @@ impl ChatFiles {
 }
 
 /// The remedy for a log of which nothing is left.
-const NO_COPY: &str = "nothing to do, unless you have a copy of it to compare with";
+const NO_COPY: &str = "nothing to do, unless you have a backup to compare it with";
 
 /// The reason why a log was begun again.
 #[derive(Clone, Copy)]

@@ -132,7 +132,7 @@ impl FileStore {
             Some(key) if folder_name(&key) != folder => match self.key_in_logs(folder, paths)? {
                 Some(key) => key,
                 None => {
-                    let message = format!("it names chat `{key}`, whose folder is another");
+                    let message = format!("it names chat `{key}`, which belongs in another folder");
                     return Ok(Some(unreadable_chat(paths, StorageProblemKind::Damage, &message)));
                 }
             },
@@ -142,7 +142,7 @@ impl FileStore {
             None => match self.key_of(folder, paths)? {
                 Some(key) => key,
                 None => {
-                    let message = "it is missing or holds no chat key, and neither does a log";
+                    let message = "it is missing or has no chat key, and no log has one";
                     return Ok(Some(unreadable_chat(paths, StorageProblemKind::Missing, message)));
                 }
             },
@@ -173,7 +173,7 @@ impl FileStore {
 }
 
 fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> ChatLook {
-    let remedy = "restore it from a copy; `chat.json` tells which chat this is";
+    let remedy = "restore it from a backup; `chat.json` names this chat";
     let problem = StorageProblem::new(paths.about.display().to_string(), kind, message, remedy);
     let problem = StorageProblem { repair: RepairEffect::Nothing, ..problem };
     ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }

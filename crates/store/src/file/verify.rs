@@ -20,7 +20,7 @@ use crate::{
 use LogState::{Live, Sealed};
 
 /// The remedy for a file that can be recreated.
-const ANEW: &str = "`ship repair` goes on with what can be read, and so does the next message; or restore it from a copy";
+const ANEW: &str = "`ship repair` continues with what is readable, and so does the next message; or restore it from a backup";
 
 /// The folders in which files are written aside before they get their names.
 const WRITTEN_IN: [&str; 7] = [
@@ -73,20 +73,20 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
         let others = same_beginning.map(|other| sealed_path(&chat.paths.archive, other));
         if !is_beginning_of(chat, &path, others.chain([chat.paths.live.clone()]))? {
             let message = "nothing refers to this sealed log";
-            let remedy = "compare with a copy; the file is kept";
+            let remedy = "compare it with a backup; the file is kept";
             found.push(new_problem(&path, StorageProblemKind::Unreferenced, message, remedy));
         }
     }
     if answers_without_context(chat)? {
-        let message = "the ledger holds answers, and there is no context log that they came from";
-        let remedy = "restore it from a copy; what was answered is not run again without it";
+        let message = "the ledger has answers, but the context log that they came from is missing";
+        let remedy = "restore it from a backup; answered messages are not run again either way";
         found.push(new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
     }
     // The context log is checked above; here only its evidence of a ledger counts.
     if chat.is_ledger_lost().unwrap_or(false) {
         let path = ledger::live_path(&chat.paths.conversations);
         let remedy =
-            "restore it from a copy; the next message goes on above the numbers that were given";
+            "restore it from a backup; the next message is numbered above those already used";
         found.push(
             new_problem(&path, StorageProblemKind::Missing, &ledger::lost_text(), remedy)
                 .healed_by_repair(),
@@ -96,7 +96,7 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
     found.extend(chat.compare_cursor().unwrap_or_default());
     for number in ledger::missing_archives(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
-        let (message, remedy) = ("a sealed ledger is missing", "restore it from a copy");
+        let (message, remedy) = ("a sealed ledger is missing", "restore it from a backup");
         found.push(new_problem(&path, StorageProblemKind::Missing, message, remedy));
     }
     for name in chat.env.list(&chat.paths.conversations)? {
@@ -160,14 +160,14 @@ fn verify_sealed(
     let mut before = chat.newest_sealed()?;
     if chat.env.stat(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
-        let remedy = "restore it from a copy; the next run goes on from the newest sealed log";
+        let remedy = "restore it from a backup; the next run continues from the newest sealed log";
         let missing = new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy);
         found.push(missing.healed_by_repair());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
         if chat.env.stat(&path)?.is_none() {
-            let remedy = "restore it from a copy";
+            let remedy = "restore it from a backup";
             found.push(new_problem(
                 &path,
                 StorageProblemKind::Missing,
@@ -223,7 +223,7 @@ fn verify_log(
     if let Err(error) = checked {
         let headless = match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
-                let remedy = "restore it from a copy; what can be read of it is read";
+                let remedy = "restore it from a backup; its readable part is still read";
                 StorageProblem {
                     repair: RepairEffect::MarksKnown,
                     ..new_problem(path, StorageProblemKind::Damage, &without_remedy(&error), remedy)
@@ -252,7 +252,7 @@ fn verify_log(
     found.extend(problems.map(|problem| match (problem.kind, state) {
         // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
-            let remedy = "compare with a copy; the lines before are read";
+            let remedy = "compare it with a backup; the lines before are still read";
             new_problem(path, StorageProblemKind::Damage, &problem.message, remedy)
                 .at(problem.offset)
         }
@@ -283,12 +283,12 @@ fn is_hole(bytes: &[u8], scan: &LogScan, offset: u64) -> bool {
 pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     let left_over = |path: &Path| {
-        let message = "an interrupted write left this file; nobody reads it";
+        let message = "an interrupted write left this file; nothing reads it";
         new_problem(
             path,
             StorageProblemKind::Leftover,
             message,
-            "nothing to do: a repair removes it",
+            "nothing to do: `ship repair` removes it",
         )
     };
     for folder in WRITTEN_IN {
@@ -303,18 +303,20 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Storage
 
 fn problem_from_error(path: &Path, error: &StorageError) -> StorageProblem {
     let (kind, remedy) = match error {
-        StorageError::Newer { .. } => (StorageProblemKind::Newer, "use a newer program to write"),
+        StorageError::Newer { .. } => {
+            (StorageProblemKind::Newer, "use a newer version of ship to write")
+        }
         StorageError::NotPlain { .. } => {
             (StorageProblemKind::NotPlain, "replace it by the plain file or folder itself")
         }
         StorageError::OtherChat { .. } => {
-            (StorageProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
+            (StorageProblemKind::Damage, "restore it from a backup, or rename one of the two chats")
         }
         StorageError::Denied { .. } => {
-            (StorageProblemKind::Damage, "give this account the permission to read it")
+            (StorageProblemKind::Damage, "make it readable for your account")
         }
         StorageError::Damaged { .. } => (StorageProblemKind::Damage, ANEW),
-        _ => (StorageProblemKind::Damage, "check the disk, then look again"),
+        _ => (StorageProblemKind::Damage, "check the disk, then run this again"),
     };
     let problem = new_problem(path, kind, &without_remedy(error), remedy);
     match error {
@@ -355,8 +357,8 @@ pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>
             derived_state(&bytes).is_some()
         };
         if !is_whole {
-            let message = "it cannot be read; it is made again from the logs when it is needed";
-            let remedy = "nothing to do: `ship repair` takes it away";
+            let message = "it is unreadable; it is rebuilt from the logs when needed";
+            let remedy = "nothing to do: `ship repair` removes it";
             found.push(
                 new_problem(&path, StorageProblemKind::Damage, message, remedy).healed_by_repair(),
             );

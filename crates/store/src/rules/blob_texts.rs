@@ -33,7 +33,7 @@ pub struct LostText {
 impl LostText {
     /// Describes the loss as a problem of the log at `place`.
     pub fn into_problem(self, place: &str) -> StorageProblem {
-        let remedy = "restore the blob from a copy; the line shows a preview";
+        let remedy = "restore the blob from a backup; until then, the line shows a preview";
         StorageProblem::new(place, StorageProblemKind::Blob, self.message, remedy)
     }
 }

@@ -48,7 +48,7 @@ pub fn prepare_line(
 
 fn check_message(message: &Object) -> Result<MessageId, RefusedInput> {
     let id = message.str("id").and_then(MessageId::new);
-    let id = id.ok_or(RefusedInput::NotAMessage("its `id` is no text or is empty"))?;
+    let id = id.ok_or(RefusedInput::NotAMessage("its `id` is not text, or is empty"))?;
     match message.str("role") {
         Some("user" | "assistant" | "system") => {}
         _ => {
@@ -57,7 +57,7 @@ fn check_message(message: &Object) -> Result<MessageId, RefusedInput> {
     }
     match message.get("parts").and_then(Json::as_array) {
         Some(_) => Ok(id),
-        None => Err(RefusedInput::NotAMessage("its `parts` are no list")),
+        None => Err(RefusedInput::NotAMessage("its `parts` are not a list")),
     }
 }
 

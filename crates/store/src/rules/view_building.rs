@@ -71,7 +71,7 @@ pub(crate) fn view_below(
                 place,
                 StorageProblemKind::Damage,
                 format!("line {seq} is whole, but its event lacks a field"),
-                "see what wrote it; the lines around it are read",
+                "check what wrote it; the lines around it are read",
             )),
         }
     }

@@ -145,7 +145,7 @@ fn a_compaction_that_would_part_a_call_from_its_result_is_refused_and_writes_not
         assert!(matches!(error, CompactError::PartsToolCall { .. }), "{from} {to}: {error}");
         assert_eq!(
             error.to_string(),
-            "the range parts the call `c1` in `m003` from its result `m004`; take both in, or neither"
+            "the range separates the call `c1` in `m003` from its result `m004`; include both, or neither"
         );
     }
     assert_eq!(chat.entries().unwrap(), entries);
