@@ -1,13 +1,9 @@
 //! Stops runs: a run ends with what it has said, and a caller that waits for another run stops waiting.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use ship_store::{Chat, Lane, LaneError};
+use ship_store::{Chat, Lane, LaneError, StorageError};
 use tokio::sync::Notify;
-
-/// The time that taking a free lane may need.
-const FREE_LANE_WAIT: Duration = Duration::from_millis(100);
 
 /// Stops a run; what it has said until then is kept.
 #[derive(Clone, Debug, Default)]
@@ -32,11 +28,16 @@ pub(crate) async fn lane_unless_stopped(
     chat: &dyn Chat,
     stop: &Stop,
 ) -> Result<Option<Arc<dyn Lane>>, LaneError> {
-    let mut waiting = chat.lane("run");
-    tokio::select! {
-        lane = &mut waiting => return lane.map(Some),
-        // The wait has consumed the signal, and the run needs it again.
-        () = stop.until_stopped() => stop.stop(),
+    match chat.lane_now("run").await {
+        Err(LaneError::Storage(StorageError::Busy(_))) => {}
+        taken => return taken.map(Some),
     }
-    tokio::time::timeout(FREE_LANE_WAIT, waiting).await.ok().transpose()
+    tokio::select! {
+        lane = chat.lane("run") => lane.map(Some),
+        () = stop.until_stopped() => {
+            // The wait has consumed the signal, and the caller's next run needs it.
+            stop.stop();
+            Ok(None)
+        }
+    }
 }
