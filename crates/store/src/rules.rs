@@ -13,6 +13,7 @@ mod growing_view;
 mod log_head;
 mod purge;
 mod rotation;
+mod rotation_input;
 #[cfg(test)]
 mod test_lines;
 mod view_building;
@@ -29,9 +30,7 @@ pub use deliveries::{LedgerHead, OpenDeliveries};
 pub use growing_view::GrowingView;
 pub use log_head::{CopiedRange, NewLog, copied_ranges, head_line, published_end, read_head};
 pub use purge::{Tombstone, purge_in_event, purge_in_lines};
-pub use rotation::{
-    LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line, lines_between,
-    own_piece,
-};
+pub use rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line};
+pub use rotation_input::{SourceLog, SourceName, source_logs};
 pub(crate) use view_building::view_below;
 pub use view_building::{ledger_line, newest_revisions, view_of_log};

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use ship_message::json::Object;
 use ship_store::rules::{
     Accepting, Appending, Batch, BatchState, LedgerAddition, LedgerHead, LiveLog, OpenDeliveries,
-    PlannedRotation, PreparedPiece, PreparedRotation, PresentLine, RawLine, TextBlob,
-    UnnumberedLine, decode, entry_key, ledger_line, newest_revisions, next_number, own_piece,
-    prepare_deliveries, prepare_entry, prepare_line, view_of_log,
+    PlannedRotation, PreparedRotation, PresentLine, RawLine, SourceLog, TextBlob, UnnumberedLine,
+    decode, entry_key, ledger_line, newest_revisions, next_number, prepare_deliveries,
+    prepare_entry, source_logs, view_of_log,
 };
 use ship_store::{
     About, AcceptError, Accepted, AppendError, BlobError, ChatKey, Clock as _, Delivery,
@@ -65,21 +65,16 @@ impl ListChat {
     }
 
     fn rotate(&mut self, rotation: Rotation) -> Result<Rotated, RotateError> {
-        let mut pieces = Vec::new();
-        for piece in rotation.pieces {
-            pieces.push(match own_piece(piece, &self.key) {
-                LogPiece::Keep(first, last) => PreparedPiece::Keep(first, Some(last)),
-                LogPiece::KeepFrom(first) => PreparedPiece::Keep(first, None),
-                LogPiece::New(new) => {
-                    let (line, texts) = prepare_line(new, BYTES_MAX)?;
-                    self.put(texts);
-                    PreparedPiece::New(line)
-                }
-                LogPiece::Sealed { .. } | LogPiece::Of { .. } => unreachable!("not in this test"),
-            });
-        }
-        let Rotation { expected, head, .. } = rotation;
-        let prepared = PreparedRotation { expected, head, pieces };
+        let sources = source_logs(&rotation, &self.key).into_iter().map(|source| {
+            let log = self.sealed.iter().find(|(name, _)| source.log.as_ref() == Some(name));
+            let (name, lines) = log.expect("a sealed log");
+            let lines = decoded(lines).into_iter().skip(1);
+            (source, SourceLog::new(lines, Some(name.range())))
+        });
+        let sources = sources.collect();
+        let (prepared, texts) =
+            PreparedRotation::prepare(rotation, &self.key, &sources, BYTES_MAX)?;
+        self.put(texts);
         let lines = decoded(&self.live);
         let live = LiveLog::read(&lines);
         let kept = newest_revisions(lines.into_iter().skip(1));
@@ -230,6 +225,15 @@ fn a_chat_in_lists_gives_the_answers_of_the_file_store() {
         let compacted = compaction(&view, vec![message("s1", "summary").into()], Seq::new(3));
         let rotated = same(list.rotate(compacted.clone()), lane.rotate(compacted.clone()).await);
         assert!(same(list.rotate(compacted.clone()), lane.rotate(compacted).await).is_err());
+
+        let undo = |log: &SealedName| {
+            let (first, last) = log.range();
+            let pieces = vec![LogPiece::Sealed { log: log.clone(), first, last }];
+            let expected = Some(begun.position.generation.next());
+            Rotation { expected, head: view.head.clone(), pieces }
+        };
+        let undo = undo(&list.sealed[0].0);
+        same(list.rotate(undo.clone()), lane.rotate(undo).await).unwrap();
 
         // Lists need no marks of a batch, which change the checksums in the sealed log.
         let live = chat.log().view().await.unwrap().unwrap();

@@ -29,8 +29,8 @@ use super::write_group::WriteGroup;
 use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
 use crate::rules::{
-    Appending, Batch, BatchState, LedgerAddition, PlannedRotation, TextBlob, prepare_deliveries,
-    prepare_entry,
+    Appending, Batch, BatchState, LedgerAddition, PlannedRotation, PreparedRotation, TextBlob,
+    prepare_deliveries, prepare_entry, source_logs,
 };
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
@@ -412,8 +412,12 @@ impl ChatFiles {
         rotation: Rotation,
         others: &OtherChats<'_>,
     ) -> Result<Rotated, RotateError> {
-        let mut sources = CopySources::new(self, others);
-        let prepared = rotate::prepare_rotation(&self.env, rotation, &mut sources)?;
+        let names = source_logs(&rotation, &self.key);
+        let sources = CopySources::read(self, others, names)?;
+        let bytes_max = self.env.options.message_bytes_max;
+        let (prepared, texts) =
+            PreparedRotation::prepare(rotation, &self.key, &sources.logs, bytes_max)?;
+        put_texts(&self.env, &texts)?;
         let right = self.take_write_right("rotate")?;
         let mut writing = self.context.begin_writing(&right)?;
         if writing.tail().is_none() {
@@ -428,7 +432,7 @@ impl ChatFiles {
         let now = self.env.options.now();
         let PlannedRotation { log, rotated } =
             prepared.publish(&self.key, live.as_ref(), kept, ledger_end, now)?;
-        let damage = sources.quarantine_damage(&self.paths.quarantine)?;
+        let damage = sources.quarantine_damage(&self.env, &self.paths.quarantine)?;
         let sealed = rotated.sealed.as_ref().map(|name| sealed_path(&self.paths.archive, name));
         published::publish(log, &self.env, &mut writing, &self.key, sealed.as_deref())?;
         // That log is not read again.

@@ -1,9 +1,9 @@
 //! Repairs a chat: torn, lost and unreadable data is set aside, and the chat continues from what can be read.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::chat::ChatFiles;
-use super::copied_lines::CopySources;
 use super::ledger::{LedgerFold, LedgerWriter};
 use super::log::Writing;
 use super::log_reading::scan_log;
@@ -12,7 +12,7 @@ use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
 use super::{journal, verify};
 use crate::line::RawLine;
-use crate::rules::{CopiedRange, copied_ranges, read_head};
+use crate::rules::{CopiedRange, SourceLog, copied_ranges, read_head};
 use crate::scan::LogScan;
 use crate::{Derived, RotateError, SealedName, StorageError, StorageProblem, StorageProblemKind};
 
@@ -127,16 +127,21 @@ impl ChatFiles {
             return Ok(Vec::new());
         };
         let replaced = read_head(&head.line).and_then(|head| head.sealed);
-        let mut sources = CopySources::new(self, &|_| Ok(None));
+        let mut sources: HashMap<SealedName, SourceLog> = HashMap::new();
         let mut missing = Vec::new();
         for CopiedRange { log, first, last } in copied_ranges(&head.line) {
-            let Some(log) = log.or_else(|| replaced.clone()) else { continue };
-            match sources.sealed_lines(log, (first, last)) {
-                Ok(lines) => missing.extend(lines),
-                Err(RotateError::Storage(error)) => return Err(error),
-                // That log is gone or purged, and its lines with it.
-                Err(_) => {}
+            let Some(name) = log.or_else(|| replaced.clone()) else { continue };
+            if !sources.contains_key(&name) {
+                let source = match self.copy_of_sealed(&name) {
+                    Ok((source, _)) => source,
+                    Err(RotateError::Storage(error)) => return Err(error),
+                    // That log is gone or purged, and its lines with it.
+                    Err(_) => SourceLog::default(),
+                };
+                sources.insert(name.clone(), source);
             }
+            let lines = sources[&name].lines_between(first, last);
+            missing.extend(lines.unwrap_or_default().iter().cloned());
         }
         Ok(missing)
     }

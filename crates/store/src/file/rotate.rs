@@ -5,9 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::blobs::put_texts;
 use super::context::{ContextFold, LinePosition};
-use super::copied_lines::CopySources;
 use super::log::{Span, Writing};
 use super::log_reading::scan_log;
 use super::published::{missing_end, publish};
@@ -15,41 +13,9 @@ use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use super::view::read_view;
 use crate::line::{RawLine, decode};
-use crate::rules::{
-    CopiedRange, NewLog, PreparedPiece, PreparedRotation, copied_line, newest_revisions, own_piece,
-    prepare_line,
-};
+use crate::rules::{CopiedRange, NewLog, PreparedRotation, copied_line, newest_revisions};
 use crate::scan::scan;
-use crate::{ChatKey, Head, LogPiece, RotateError, Rotation, SealedName, Seq, StorageError};
-
-/// Checks the new lines of a rotation, stores their blobs, and reads the lines that it copies.
-pub(crate) fn prepare_rotation(
-    env: &Env,
-    rotation: Rotation,
-    sources: &mut CopySources<'_>,
-) -> Result<PreparedRotation, RotateError> {
-    let Rotation { expected, head, pieces } = rotation;
-    let mut prepared = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        prepared.push(match own_piece(piece, sources.own_key()) {
-            LogPiece::Keep(first, last) => PreparedPiece::Keep(first, Some(last)),
-            LogPiece::KeepFrom(first) => PreparedPiece::Keep(first, None),
-            LogPiece::Sealed { log, first, last } => {
-                let lines = sources.sealed_lines(log.clone(), (first, last))?;
-                PreparedPiece::Copied(Some(CopiedRange { log: Some(log), first, last }), lines)
-            }
-            LogPiece::Of { chat, log, first, last } => {
-                PreparedPiece::Copied(None, sources.lines_of_chat(chat, log, (first, last))?)
-            }
-            LogPiece::New(new) => {
-                let (line, texts) = prepare_line(new, env.options.message_bytes_max)?;
-                put_texts(env, &texts)?;
-                PreparedPiece::New(line)
-            }
-        });
-    }
-    Ok(PreparedRotation { expected, head, pieces: prepared })
-}
+use crate::{ChatKey, Head, SealedName, Seq, StorageError};
 
 /// Returns the path of a sealed log.
 pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {

@@ -1,8 +1,7 @@
 //! Decides what a rotation publishes.
 //!
-//! A back end prepares the pieces of a rotation before it takes any right: it makes new lines with
-//! [`prepare_line`](super::prepare_line), and copies the lines of other logs with [`lines_between`]. Then it reads the
-//! live log, and [`PreparedRotation::publish`] gives the log that takes its place.
+//! A back end reads the [`source_logs`](super::source_logs) and [prepares](PreparedRotation::prepare) the rotation before
+//! it takes any right. Then it reads the live log, and [`PreparedRotation::publish`] gives the log that takes its place.
 
 use std::collections::HashMap;
 
@@ -11,8 +10,8 @@ use super::content::PreparedLine;
 use super::log_head::{CopiedRange, NewLog, read_head};
 use crate::line::{RawLine, UnnumberedLine};
 use crate::{
-    ChatKey, Checkpoint, Gen, Head, LedgerSeq, LogPiece, Position, RefusedInput, RotateError,
-    Rotated, SealedName, Seq, Timestamp,
+    ChatKey, Checkpoint, Gen, Head, LedgerSeq, Position, RefusedInput, RotateError, Rotated,
+    SealedName, Seq, Timestamp,
 };
 
 /// The live log that a rotation seals.
@@ -152,33 +151,12 @@ impl PreparedRotation {
     }
 }
 
-/// Returns the piece as a chat reads it. A piece of the chat's own logs is taken from there, like any kept or sealed
-/// line.
-pub fn own_piece(piece: LogPiece, chat: &ChatKey) -> LogPiece {
-    match piece {
-        LogPiece::Of { chat: of, log, first, last } if of == *chat => match log {
-            Some(log) => LogPiece::Sealed { log, first, last },
-            None => LogPiece::Keep(first, last),
-        },
-        piece => piece,
-    }
-}
-
-/// Returns the lines from the first to the last number of a log with this range. `lines` has each id once, as
-/// [`newest_revisions`](super::newest_revisions) returns them.
-pub fn lines_between(
-    lines: &[RawLine],
-    range: Option<(Seq, Seq)>,
-    (first, last): (Seq, Seq),
-) -> Result<&[RawLine], RefusedInput> {
-    check_range(range, first, last)?;
-    let from = lines.partition_point(|line| line.seq < first.get());
-    let to = lines.partition_point(|line| line.seq <= last.get());
-    Ok(&lines[from..to])
-}
-
 /// Refuses lines that a log does not have.
-fn check_range(range: Option<(Seq, Seq)>, first: Seq, last: Seq) -> Result<(), RefusedInput> {
+pub(super) fn check_range(
+    range: Option<(Seq, Seq)>,
+    first: Seq,
+    last: Seq,
+) -> Result<(), RefusedInput> {
     match range.is_some_and(|range| range.0 <= first && first <= last && last <= range.1) {
         true => Ok(()),
         false => Err(RefusedInput::NoLines { first, last }),
@@ -430,14 +408,5 @@ mod tests {
         rotation.head.checkpoints = vec![Checkpoint { name, sealed: None, seq, message: None }];
         let planned = rotation.publish(&chat(), Some(&live()), kept(), None, NOW).expect("a log");
         assert_eq!(planned.log.head.checkpoints[0].sealed, planned.rotated.sealed);
-    }
-
-    #[test]
-    fn a_piece_of_the_own_chat_is_kept_or_sealed() {
-        let (first, last) = (Seq::new(2), Seq::new(3));
-        let own = LogPiece::Of { chat: chat(), log: None, first, last };
-        assert_eq!(own_piece(own, &chat()), LogPiece::Keep(first, last));
-        let other = LogPiece::Of { chat: "b".parse().expect("a key"), log: None, first, last };
-        assert_eq!(own_piece(other.clone(), &chat()), other);
     }
 }
