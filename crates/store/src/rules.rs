@@ -3,6 +3,20 @@
 //! A back end reads the present state, asks a rule what follows from it and the input, and writes the answer in one
 //! step. No rule opens a file, waits, or looks at a clock: what it depends on are its arguments. So files, maps and a
 //! database give the same answers and hold the same lines. Users of a store do not need this module.
+//!
+//! | operation | before any right | with the right to write |
+//! | --- | --- | --- |
+//! | [`append`](crate::Lane::append) | [`Batch::prepare`] | [`Appending`], from [`LiveLog`] and [`PresentLine`]s |
+//! | [`rotate`](crate::Lane::rotate) | [`source_logs`], [`PreparedRotation::prepare`] | [`PreparedRotation::publish`] |
+//! | [`purge`](crate::Lane::purge) | | [`Tombstone::new`] |
+//! | [`accept`](crate::Ledger::accept) | [`prepare_entry`] | [`Accepting`], from [`next_number`] and the known key |
+//! | [`deliver`](crate::Lane::deliver) | [`prepare_deliveries`] | [`Accepting`] |
+//! | [`view`](crate::ContextLog::view) | [`view_of_log`], [`GrowingView`] | |
+//! | [`before`](crate::Ledger::before), [`after`](crate::Ledger::after) | [`ledger_line`] | |
+//! | [`open_deliveries`](crate::Ledger::open_deliveries) | [`OpenDeliveries`] | |
+//!
+//! What a preparation returns as [`TextBlob`]s is stored, durably, before the lines. A line is stored as the bytes that
+//! [`UnnumberedLine::write`] makes, and [`decode`] reads it. `tests/rules.rs` of this crate is a whole chat in lists.
 
 mod accepting;
 mod append;
@@ -19,18 +33,22 @@ mod test_lines;
 mod view_building;
 
 pub use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+pub(crate) use accepting::void_lines;
 pub use accepting::{
     Accepting, LedgerAddition, entry_key, next_number, prepare_deliveries, prepare_entry,
-    void_lines,
 };
 pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
 pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
-pub use content::{PreparedLine, prepare_body, prepare_line};
+pub use content::PreparedLine;
+pub(crate) use content::prepare_body;
 pub use deliveries::{LedgerHead, OpenDeliveries};
 pub use growing_view::GrowingView;
-pub use log_head::{CopiedRange, NewLog, copied_ranges, head_line, published_end, read_head};
-pub use purge::{Tombstone, purge_in_event, purge_in_lines};
-pub use rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation, copied_line};
+pub use log_head::{CopiedRange, NewLog, read_head};
+pub(crate) use log_head::{copied_ranges, head_line, published_end};
+pub(crate) use purge::purge_in_event;
+pub use purge::{Tombstone, purge_in_lines};
+pub(crate) use rotation::copied_line;
+pub use rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation};
 pub use rotation_input::{SourceLog, SourceName, source_logs};
 pub(crate) use view_building::view_below;
 pub use view_building::{ledger_line, newest_revisions, view_of_log};

@@ -154,7 +154,7 @@ pub fn next_number(given: u64, cursor: Option<LedgerSeq>) -> LedgerSeq {
 }
 
 /// Makes empty lines for the places of lines that were written and undone.
-pub fn void_lines(count: u64) -> Vec<UnnumberedLine> {
+pub(crate) fn void_lines(count: u64) -> Vec<UnnumberedLine> {
     let void = || Object::from([("event", Json::from("void"))]);
     (0..count).map(|_| UnnumberedLine::new(LineKind::Event, void())).collect()
 }

@@ -23,7 +23,7 @@ pub struct PreparedLine {
 
 /// Makes a line from a message or an event of at most `bytes_max` bytes. Returns the texts that must be stored before
 /// the line.
-pub fn prepare_line(
+pub(super) fn prepare_line(
     new: NewLine,
     bytes_max: usize,
 ) -> Result<(PreparedLine, Vec<TextBlob>), RefusedInput> {
@@ -63,7 +63,7 @@ fn check_message(message: &Object) -> Result<MessageId, RefusedInput> {
 
 /// Checks content of at most `bytes_max` bytes and makes a line from it. `name` is its id or key. Returns the texts
 /// that must be stored before the line.
-pub fn prepare_body(
+pub(crate) fn prepare_body(
     kind: LineKind,
     mut content: Object,
     name: &str,

@@ -55,7 +55,7 @@ impl NewLog {
 }
 
 /// Makes the first line of a log from the data of its head.
-pub fn head_line(data: Object, seq: Seq, now: Timestamp) -> UnnumberedLine {
+pub(crate) fn head_line(data: Object, seq: Seq, now: Timestamp) -> UnnumberedLine {
     let mut body = Object::new();
     body.set("id", format!("e{seq}"));
     body.set("ts", now.to_string());
@@ -71,12 +71,12 @@ pub fn read_head(first: &RawLine) -> Option<Head> {
 }
 
 /// Returns the last line that a log was published with. Older programs did not note it.
-pub fn published_end(head: &RawLine) -> Option<u64> {
+pub(crate) fn published_end(head: &RawLine) -> Option<u64> {
     record(head)?.get("last")?.as_u64()
 }
 
 /// Returns the ranges of lines that a log was published with.
-pub fn copied_ranges(head: &RawLine) -> Vec<CopiedRange> {
+pub(crate) fn copied_ranges(head: &RawLine) -> Vec<CopiedRange> {
     let copies = record(head).and_then(|record| record.get("copies")?.as_array());
     copies.unwrap_or_default().iter().filter_map(CopiedRange::from_json).collect()
 }

@@ -56,7 +56,7 @@ pub fn purge_in_lines<'a>(lines: impl Iterator<Item = &'a RawLine>) -> Option<Pu
 }
 
 /// Returns the purge that an event describes.
-pub fn purge_in_event(event: &ContextEvent) -> Option<Purged> {
+pub(crate) fn purge_in_event(event: &ContextEvent) -> Option<Purged> {
     if event.event != PURGED {
         return None;
     }

@@ -164,7 +164,7 @@ pub(super) fn check_range(
 }
 
 /// Returns a line for a log with this cursor. A copied line must not move the cursor, neither back nor on.
-pub fn copied_line(line: RawLine, cursor: Option<LedgerSeq>) -> RawLine {
+pub(crate) fn copied_line(line: RawLine, cursor: Option<LedgerSeq>) -> RawLine {
     let inbox = line.inbox.filter(|&seq| cursor >= Some(LedgerSeq::new(seq)));
     RawLine { inbox, ..line }
 }
