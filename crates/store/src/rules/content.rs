@@ -89,3 +89,61 @@ pub(crate) fn prepare_body(
     let (texts, blobs) = extract_texts(&mut content);
     Ok((UnnumberedLine { blobs, ..UnnumberedLine::new(kind, content) }, texts))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContextEvent, Timestamp};
+    use ship_message::json::Array;
+
+    fn message(id: &str) -> Object {
+        let parts = Array::default().into();
+        Object::from([("id", Json::from(id)), ("role", "user".into()), ("parts", parts)])
+    }
+
+    fn refusal(message: Object) -> RefusedInput {
+        prepare_line(message.into(), 2000).expect_err("it is refused")
+    }
+
+    #[test]
+    fn reserved_fields_and_what_is_no_message_are_refused() {
+        for field in RESERVED {
+            let mut posing = message("m1");
+            posing.set(field, "x");
+            assert_eq!(refusal(posing), RefusedInput::Reserved(field.to_owned()));
+        }
+        for field in ["id", "role", "parts"] {
+            let mut broken = message("m1");
+            broken.remove(field);
+            assert!(matches!(refusal(broken), RefusedInput::NotAMessage(_)), "{field}");
+        }
+        for name in [HEAD, PURGED] {
+            let (id, ts, event) = ("e1".to_owned(), Timestamp::from_millis(0), name.to_owned());
+            let (data, ref_msg_id, inbox) = (Json::Null, None, None);
+            let event = ContextEvent { id, ts, event, data, ref_msg_id, inbox };
+            let refused = prepare_line(NewLine::Event(event), 2000).expect_err("it is refused");
+            assert_eq!(refused, RefusedInput::Reserved(name.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_line_of_just_the_allowed_size_passes() {
+        let mut large = message("m1");
+        let bytes = Json::from(large.clone()).to_string().len();
+        large.set("text", "x".repeat(2000 - bytes - r#","text":"""#.len()));
+        assert!(prepare_line(large.clone().into(), 2000).is_ok());
+        let refused = prepare_line(large.into(), 1999).expect_err("it is refused");
+        assert!(matches!(refused, RefusedInput::TooLarge { bytes: 2000, max: 1999, .. }));
+        let name = "m".repeat(NAME_BYTES_MAX + 1);
+        assert!(matches!(refusal(message(&name)), RefusedInput::LongName { bytes: 1001, .. }));
+    }
+
+    #[test]
+    fn a_prepared_line_keeps_revision_and_ledger_position() {
+        let inbox = Some(LedgerSeq::new(7));
+        let new = crate::NewMessage { message: message("m1"), rev: 2, inbox };
+        let (PreparedLine { id, line }, texts) = prepare_line(new.into(), 2000).expect("a line");
+        assert_eq!((id.as_str(), line.rev, line.inbox), ("m1", 2, Some(7)));
+        assert!(texts.is_empty() && line.blobs.is_none());
+    }
+}
