@@ -11,7 +11,7 @@ use ship_message::json::Json;
 pub use error::EditSettingsError;
 
 use crate::load::{self, SettingScope, SettingsFiles, nearest_key, read_settings_text};
-use crate::settings::{SettingKey, Settings, is_project_only, key};
+use crate::settings::{SettingKey, Settings, is_group, is_project_only, key};
 use crate::{LoadProjectError, ProjectProblem};
 
 /// Changes settings in `ship.json` of a project, or in the user-wide file.
@@ -131,9 +131,11 @@ impl SettingsEditor {
 }
 
 fn find_key(name: &str) -> Result<&'static SettingKey, EditSettingsError> {
-    key(name).ok_or_else(|| EditSettingsError::UnknownKey {
-        key: name.to_owned(),
-        nearest: nearest_key(name),
+    key(name).ok_or_else(|| match is_group(name) {
+        true => EditSettingsError::Group { name: name.to_owned() },
+        false => {
+            EditSettingsError::UnknownKey { key: name.to_owned(), nearest: nearest_key(name) }
+        }
     })
 }
 

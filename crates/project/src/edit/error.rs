@@ -19,6 +19,11 @@ pub enum EditSettingsError {
         /// The known key that was perhaps meant.
         nearest: Option<&'static str>,
     },
+    /// The name is that of a group, which has no value of its own.
+    Group {
+        /// The name of the group.
+        name: String,
+    },
     /// The key belongs to one project, and the file counts for all.
     ProjectOnly {
         /// The full name of the key.
@@ -61,6 +66,8 @@ impl Explain for EditSettingsError {
                 };
                 Explanation::new(format!("there is no setting `{key}`")).with_remedy(remedy)
             }
+            Self::Group { name } => Explanation::new(format!("`{name}` is a group of settings"))
+                .with_remedy(format!("`ship config {name}` lists them; name one of them")),
             Self::ProjectOnly { key } => {
                 Explanation::new(format!("`{key}` can only be set for one project"))
                     .with_remedy("leave out --user, and run this in the project's folder")

@@ -55,6 +55,12 @@ fn what_the_reader_would_refuse_is_not_written() {
             "there is no setting `llm.modle`",
             "did you mean `llm.model`?",
         ),
+        (&["set", "llm", "5"], "`llm` is a group of settings", "`ship config llm` lists them"),
+        (
+            &["unset", "context.history"],
+            "`context.history` is a group",
+            "`ship config context.history`",
+        ),
         (&["get", "llm.modle"], "there is no setting `llm.modle`", "did you mean `llm.model`?"),
         (&["unset", "frob"], "there is no setting `frob`", "`ship config` lists all settings"),
         (&["get", "llm.model"], "`llm.model` is not set", ""),
