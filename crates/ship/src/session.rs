@@ -96,7 +96,7 @@ impl Session {
     /// Chooses the model of the chat from now on; `None` goes back to the one in the settings.
     pub(crate) async fn keep_model(&self, name: Option<String>) -> Result<(), Failure> {
         if self.is_offline() {
-            return Err(no_models());
+            return Err(self.no_models());
         }
         let about = About { channel: Some("terminal".to_owned()), ..About::default() };
         let chat = self.store()?.create(&self.chat, about).await?;
@@ -129,7 +129,7 @@ impl Session {
         // The chat may have been answered by a provider whose key is gone.
         let is_wanted_now = self.chosen_model().is_some_and(|chosen| !chosen.is_kept);
         if is_wanted_now && choice.provider == ProviderName::Offline {
-            return Err(no_models());
+            return Err(self.no_models());
         }
         if choice.unused.is_some() {
             output::print_warning(&choice.why);
@@ -255,6 +255,17 @@ impl Session {
         self.project.provider().provider == ProviderName::Offline
     }
 
+    /// Makes the failure of a person that chooses among the models of no provider.
+    fn no_models(&self) -> Failure {
+        let is_set = self.project.settings().llm.provider.is_some();
+        let hint = match is_set || self.project.provider().unused.is_some() {
+            true => "set `llm.provider` to \"openai\" or \"anthropic\" first",
+            false => "put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env first",
+        };
+        Failure::new("no_model", "the offline model answers here, and has no other models")
+            .with_hint(hint)
+    }
+
     /// Describes the provider and the model to the person.
     pub(crate) fn describe_model(&self) -> String {
         let choice = self.project.provider();
@@ -288,12 +299,6 @@ pub(crate) fn user_settings_file() -> Option<PathBuf> {
     let usual = || std::env::home_dir().map(|home| home.join(".config"));
     let folder = named.filter(|folder| folder.is_absolute()).or_else(usual)?;
     Some(folder.join("ship/ship.json")).filter(|file| file.is_absolute())
-}
-
-/// Makes the failure of a person that chooses among the models of no provider.
-fn no_models() -> Failure {
-    Failure::new("no_model", "the offline model answers here, and has no other models")
-        .with_hint("put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env first")
 }
 
 /// Returns the chat with a name. A name without a channel means the chat of the terminal, if there is one and no chat

@@ -45,6 +45,15 @@ fn the_offline_model_has_no_others() {
     assert!(ran.err().contains("the offline model answers here"), "{}", ran.err());
     let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
     assert_eq!(text(&error, "code"), "no_model");
+    let hint = "put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env first";
+    assert_eq!(text(&error, "hint"), hint);
+
+    for settings in [r#"{ "llm": { "provider": "offline" } }"#, r#"{ "llm": { "apiKey": "k" } }"#] {
+        let ship = TestShip::with_settings(settings);
+        let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
+        let hint = "set `llm.provider` to \"openai\" or \"anthropic\" first";
+        assert_eq!(text(&error, "hint"), hint, "{settings}");
+    }
 }
 
 #[test]
