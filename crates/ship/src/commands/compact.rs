@@ -144,19 +144,20 @@ async fn print_plan(session: &Session) -> Result<(), Failure> {
         ]);
         return output::print_json(&planned.into());
     }
-    output::print_line(&describe_plan(&planned))?;
+    output::print_line(&table::wrap_lines(&describe_plan(&planned)))?;
     let when = match planned.trigger.tokens {
         Some(tokens) => format!("Above {tokens}, it is compacted"),
         None => "Once the model refuses more, it is compacted".to_owned(),
     };
-    output::print_line(&format!(
+    output::print_line(&table::wrap_lines(&format!(
         "A request takes {} tokens now, {} of which cannot shrink.\n{when} to {} or less.",
         planned.tokens_now, planned.floor, planned.target
-    ))?;
+    )))?;
     if let Some(warning) = &planned.trigger.warning {
         output::print_warning(warning);
     }
-    last.and_then(describe_last).map_or(Ok(()), |line| output::print_line(&line))
+    last.and_then(describe_last)
+        .map_or(Ok(()), |line| output::print_line(&table::wrap_lines(&line)))
 }
 
 fn describe_plan(planned: &CompactionPreview) -> String {
@@ -204,9 +205,9 @@ async fn undo(session: &Session) -> Result<(), Failure> {
         "outputs" => count_text(count, "tool output is", "tool outputs are") + " shown again",
         _ => count_text(count, "message is", "messages are") + " back, before what was said since",
     };
-    output::print_line(&format!(
+    output::print_line(&table::wrap_lines(&format!(
         "{what}. The chat is compacted again once the model's window is full."
-    ))
+    )))
 }
 
 fn purged_failure() -> Failure {

@@ -203,3 +203,27 @@ fn the_history_is_read_in_a_pager_that_may_be_left_early() {
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(terminal.screen().len(), 1);
 }
+
+#[test]
+fn a_narrow_terminal_breaks_sentences_between_words_and_cuts_none() {
+    let settings = r#"{ "context": { "history": { "keepLastMessages": 2 } } }"#;
+    let ship = TestShip::with_settings(settings);
+    for _ in 0..4 {
+        let _ = ship.run(&["send", &"the database plan has many steps. ".repeat(40)]).text();
+    }
+    for flags in [&["--dry-run"][..], &[], &["--dry-run"], &["--undo"]] {
+        let shown = ship.terminal(40, &[&["compact"], flags].concat()).all();
+        assert!(shown.lines().count() > 1, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 40), "{flags:?}: {shown}");
+    }
+
+    let address =
+        r#"{ "llm": { "provider": "openai", "model": "m", "baseUrl": "http://127.0.0.1:9" } }"#;
+    let ship = TestShip::with_settings(address).file(".ship/place", "");
+    let mut chat = ship.terminal(60, &["chat"]);
+    chat.until("> ");
+    let screen = chat.screen();
+    let greeting = screen.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(greeting.contains("at `llm.baseUrl` and without a key"), "{screen:#?}");
+    chat.leave();
+}
