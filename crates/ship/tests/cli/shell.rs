@@ -110,6 +110,19 @@ fn the_manual_is_printed_or_written_page_by_page() {
     for page in ["ship.1", "ship-send.1", "ship-context-load.1"] {
         assert!(ship.root().join("new/man1").join(page).is_file(), "{page}");
     }
+    let read =
+        |page: &str| std::fs::read_to_string(ship.root().join("new/man1").join(page)).unwrap();
+    for (page, pieces) in [
+        ("ship.1", &[".SH EXAMPLES\n.nf\n  ship init", ".SH \"EXIT STATUS\"\n.nf\n0 done"][..]),
+        ("ship-send.1", &["[TEXT]...", ".SH NOTES\n.nf\nA pipe or a file"]),
+        ("ship-context-load.1", &["<ID|QUERY>...", ".SH EXAMPLES\n"]),
+    ] {
+        let text = read(page);
+        let number = concat!("\"ship ", env!("CARGO_PKG_VERSION"), "\" Shipmate\n");
+        assert!(text.lines().any(|line| format!("{line}\n").ends_with(number)), "{text}");
+        pieces.iter().for_each(|piece| assert!(text.contains(piece), "{piece}: {text}"));
+        assert!(!text.contains("EXTRA"), "{text}");
+    }
     ship.write("file", "");
     let complaint = ship.run(&["man", "file/man1"]).complaint();
     assert!(complaint.contains("file/man1 cannot be written: "), "{complaint}");
