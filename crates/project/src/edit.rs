@@ -133,9 +133,7 @@ impl SettingsEditor {
 fn find_key(name: &str) -> Result<&'static SettingKey, EditSettingsError> {
     key(name).ok_or_else(|| match is_group(name) {
         true => EditSettingsError::Group { name: name.to_owned() },
-        false => {
-            EditSettingsError::UnknownKey { key: name.to_owned(), nearest: nearest_key(name) }
-        }
+        false => EditSettingsError::UnknownKey { key: name.to_owned(), nearest: nearest_key(name) },
     })
 }
 

@@ -29,7 +29,8 @@ const EXAMPLES: &str = "Examples:
   ship undo                      take that back
   ship inspect                   what the model would see
 
-Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
+Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept),
+  130 stopped with Ctrl-C";
 
 /// What `ship` alone prints: enough to begin.
 const FIRST_HELP: &str = "Turn a folder into an agent that never loses the thread.
@@ -260,7 +261,7 @@ pub(crate) enum Command {
     Chats,
     /// Print what was said in a chat, oldest first
     #[command(
-        after_help = "Examples:\n  ship history --last 5\n  ship history --ledger\n  ship history --json | head"
+        after_help = "A terminal shows it in $PAGER, or else in less; PAGER=cat prints it at once.\n\nExamples:\n  ship history --last 5\n  ship history --ledger\n  ship history --json | head"
     )]
     History {
         /// How many of the newest to print
@@ -336,7 +337,7 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME|ID")]
         to: String,
     },
-    /// Undo the last new, load, clear, fork or rewind; a second undo restores it
+    /// Undo the last new, load, clear, fork, rewind, rename, checkpoint or recall; a second undo restores it
     Undo,
     /// Look for damage in every chat; changes nothing
     Verify,

@@ -58,6 +58,16 @@ fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
 }
 
 #[test]
+fn the_help_tells_exit_codes_the_pager_and_everything_that_undo_takes_back() {
+    let help = |arguments: &[&str]| TestShip::new().run(&[arguments, &["--help"]].concat()).text();
+    assert!(help(&[]).contains("\n  130 stopped with Ctrl-C\n"), "{}", help(&[]));
+    assert!(help(&["history"]).contains("$PAGER"), "{}", help(&["history"]));
+    for operation in ["new", "load", "clear", "fork", "rewind", "rename", "checkpoint", "recall"] {
+        assert!(help(&["undo"]).contains(operation), "{operation}: {}", help(&["undo"]));
+    }
+}
+
+#[test]
 fn an_error_is_words_on_stderr_or_json_on_stdout_and_ends_with_1() {
     let ship = TestShip::new();
     let plain = ship.run(&["history", "--chat", "other"]);
