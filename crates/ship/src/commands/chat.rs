@@ -40,6 +40,7 @@ use crate::table;
 use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
+use keyboard::collect_keys;
 use question::{Question, QuestionReply};
 use slash::{LineMeaning, Slash};
 
@@ -312,17 +313,19 @@ impl ChatScreen<'_> {
 
     /// Performs a command. A failure is reported and does not end the chat.
     async fn run_command(&mut self, command: Slash) -> Result<ChatAction, Failure> {
-        let session = self.session;
+        let (session, keyboard) = (self.session, self.input.keyboard());
         let done = match command {
             Slash::Help => {
                 output::print_line(&slash::help(Style::of_stdout())).map(|()| ExitCode::SUCCESS)
             }
-            Slash::History(last) => super::history::run(session, last, false).await,
+            Slash::History(last) => {
+                collect_keys(keyboard, super::history::run(session, last, false)).await
+            }
             Slash::Edit(_) => self
                 .print_note("/edit writes a message; this question comes first.")
                 .map(|()| ExitCode::SUCCESS),
-            Slash::Inspect => super::inspect::run(session).await,
-            Slash::Compact(request) => super::compact::run(session, request).await,
+            Slash::Inspect => collect_keys(keyboard, super::inspect::run(session)).await,
+            Slash::Compact(request) => super::compact::run(session, request, keyboard).await,
             Slash::Model(name) => self.choose_model(name).await.map(|()| ExitCode::SUCCESS),
             Slash::Undo(exchanges) => return self.undo(exchanges).await,
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
@@ -330,9 +333,9 @@ impl ChatScreen<'_> {
                 let looked = context::show_requested(session, &self.agent, &request).await;
                 looked.map(|()| ExitCode::SUCCESS)
             }
-            Slash::Chats => super::chats::run(session).await,
+            Slash::Chats => collect_keys(keyboard, super::chats::run(session)).await,
             Slash::Config => super::config::run(session),
-            Slash::Verify => super::verify::run(session).await,
+            Slash::Verify => collect_keys(keyboard, super::verify::run(session)).await,
             Slash::Exit => {
                 if self.input.is_interactive() {
                     self.print_note("(left; `ship chat` comes back here)")?;

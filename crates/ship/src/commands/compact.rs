@@ -9,6 +9,7 @@ use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
+use super::chat::keyboard::{Keyboard, collect_keys, until_next_look};
 use super::frozen_holder::unless_frozen;
 use super::interrupt::{break_line, unless_interrupted};
 use super::message_exchange::{Notice, read_notice};
@@ -32,27 +33,37 @@ pub(crate) struct CompactFlags {
     pub(crate) instructions: Option<String>,
 }
 
-pub(crate) async fn run(session: &Session, flags: CompactFlags) -> Result<ExitCode, Failure> {
+/// Compacts, previews or undoes. In a chat, the keyboard is read meanwhile.
+pub(crate) async fn run(
+    session: &Session,
+    flags: CompactFlags,
+    keyboard: Option<&Keyboard>,
+) -> Result<ExitCode, Failure> {
     if flags.undo {
-        undo(session).await?;
+        collect_keys(keyboard, undo(session)).await?;
     } else if flags.dry_run {
-        print_plan(session).await?;
+        collect_keys(keyboard, print_plan(session)).await?;
     } else {
-        compact(session, flags.instructions).await?;
+        compact(session, flags.instructions, keyboard).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
+async fn compact(
+    session: &Session,
+    wishes: Option<String>,
+    keyboard: Option<&Keyboard>,
+) -> Result<(), Failure> {
     let agent = session.agent()?;
     let mut activity = RunActivity::begin(session).making_room(MAKING_ROOM);
     let listener = agent.listen(&session.chat);
-    let compacted = run_with_notices(&mut activity, listener, agent.compact(&session.chat, wishes));
-    let compacted = unless_interrupted(unless_frozen(session, &agent, compacted)).await;
+    let compacting = unless_frozen(session, &agent, agent.compact(&session.chat, wishes));
+    let compacting = run_with_notices(&mut activity, listener, keyboard, compacting);
+    let compacted = unless_interrupted(compacting).await;
     let was_erased = activity.erase();
     let Some(compacted) = compacted else {
-        // The `^C` behind the line went with it.
-        if !was_erased {
+        // The `^C` behind the line went with it. A keyboard that is taken shows none.
+        if !was_erased && !keyboard.is_some_and(Keyboard::is_taken) {
             break_line();
         }
         return Err(Failure::new("stopped", "stopped; nothing is lost")
@@ -97,9 +108,12 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
 async fn run_with_notices<T>(
     activity: &mut RunActivity,
     mut listener: Listener,
-    running: impl Future<Output = T>,
-) -> T {
+    keyboard: Option<&Keyboard>,
+    running: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     let mut running = pin!(running);
+    // The reader of the output may go away; the compaction still continues to its end.
+    let mut shown = Ok(());
     let mut untold = pin!(tokio::time::sleep(UNTOLD));
     let mut is_late = false;
     let mut latest = MAKING_ROOM.to_owned();
@@ -107,7 +121,7 @@ async fn run_with_notices<T>(
         tokio::select! {
             // The result is checked first, so that no progress is printed after the end.
             biased;
-            result = &mut running => return result,
+            result = &mut running => return shown.and(result),
             () = &mut untold, if !is_late && !activity.is_shown() => {
                 is_late = true;
                 output::print_notice(&latest);
@@ -121,9 +135,24 @@ async fn run_with_notices<T>(
                 }
                 latest = text.to_owned();
             }
+            () = until_next_look(keyboard) => {
+                if shown.is_ok() {
+                    shown = show_typed(activity, keyboard);
+                }
+            }
             () = activity.next_frame(true) => {}
         }
     }
+}
+
+/// Shows what the person types meanwhile: the draft beside the activity, and messages that wait above it.
+fn show_typed(activity: &mut RunActivity, keyboard: Option<&Keyboard>) -> Result<(), Failure> {
+    let Some(keyboard) = keyboard else { return Ok(()) };
+    activity.set_draft(keyboard.typed().draft());
+    keyboard.queued_lines().iter().try_for_each(|line| {
+        activity.erase();
+        output::print_line(line)
+    })
 }
 
 async fn print_plan(session: &Session) -> Result<(), Failure> {

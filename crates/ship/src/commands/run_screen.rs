@@ -8,7 +8,7 @@ use ship_agent::{Listener, Outcome, RunEvent};
 use ship_message::{Chunk, FinishReason, TextChunk};
 
 use super::broken_text::BrokenText;
-use super::chat::keyboard::Keyboard;
+use super::chat::keyboard::{Keyboard, until_next_look};
 use super::context::dim_line;
 use super::interrupt::Interrupt;
 use super::message_exchange::{Notice, print_notice, print_waiting, read_notice};
@@ -18,7 +18,6 @@ use crate::markdown::Markdown;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
-use crate::table;
 use crate::text_for_user;
 
 /// Shows the events of one run.
@@ -168,18 +167,13 @@ impl<'a> Screen<'a> {
 
     /// Shows what the person has typed ahead: the draft beside the activity, and messages that wait between two lines.
     fn show_typed(&mut self) -> Result<(), Failure> {
-        let Some(mut typed) = self.keyboard.map(Keyboard::typed) else { return Ok(()) };
-        self.activity.set_draft(typed.draft());
+        let Some(keyboard) = self.keyboard else { return Ok(()) };
+        self.activity.set_draft(keyboard.typed().draft());
         if self.mid_line {
             return Ok(());
         }
-        let queued = typed.unshown();
-        drop(typed);
-        queued.iter().try_for_each(|text| {
-            let line = format!("(queued: {})", output::on_one_line(text));
-            let line = table::fit(&line, table::columns());
-            self.print_part(&format!("{}\n", self.style.dim(&line)))
-        })
+        let queued = keyboard.queued_lines();
+        queued.iter().try_for_each(|line| self.print_part(&format!("{line}\n")))
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
@@ -318,13 +312,6 @@ impl<'a> Screen<'a> {
         self.activity.erase();
         self.mid_line = !text.ends_with('\n');
         output::print_part(text)
-    }
-}
-
-async fn until_next_look(keyboard: Option<&Keyboard>) {
-    match keyboard {
-        Some(keyboard) => keyboard.until_next_look().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Keys that are pressed while an answer comes.
 
 use ship_testkit::llm::{Answer, Format, Gate, Kind, Piece, Speech};
+use ship_testkit::summary::SUMMARY;
 use ship_testkit::terminal::Terminal;
 
 use crate::world::{World, wait};
@@ -164,4 +165,61 @@ fn a_line_that_was_typed_before_a_question_does_not_answer_it() {
     terminal.leave();
     assert_eq!(world.sent_by_tool(), [""; 0], "the tool did not run");
     assert_eq!(questions(&world), ["Tell me.", "y"]);
+}
+
+/// Opens a chat whose person waits for a summary.
+fn compacting_chat(world: &World, gate: &Gate) -> Terminal {
+    for text in ["one", "two", "three"] {
+        world.server.then(said("Aye."));
+        assert_eq!(world.answer(&format!("{text} {}", "the ship sails ".repeat(20))), "Aye.");
+    }
+    world.server.then(gate.hold(Speech::text(SUMMARY)));
+    let mut terminal = world.ship.terminal(60, &["chat"]);
+    terminal.until("> ");
+    terminal.types("/compact\r");
+    terminal.until("making room");
+    terminal
+}
+
+fn world_that_keeps_two() -> World {
+    let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
+    World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others)
+}
+
+#[test]
+fn lines_that_are_typed_during_a_compaction_wait_each_by_itself_and_so_does_a_draft() {
+    let (world, gate) = (world_that_keeps_two(), Gate::shut());
+    let mut terminal = compacting_chat(&world, &gate);
+    for line in ["and then?", "/model"] {
+        terminal.types(&format!("{line}\r"));
+        terminal.until(&format!("(queued: {line})"));
+    }
+    terminal.types("hal");
+    terminal.until(" > hal");
+    world.server.then(said("Land."));
+    gate.open();
+    terminal.until("became a summary");
+    terminal.until("> and then?");
+    terminal.until("Land.");
+    terminal.until("> /model");
+    terminal.until("> hal");
+    terminal.types("\u{3}");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(questions(&world)[3..], ["and then?"]);
+}
+
+#[test]
+fn ctrl_c_in_a_compaction_brings_the_lines_back_to_the_prompt() {
+    let (world, gate) = (world_that_keeps_two(), Gate::shut());
+    let mut terminal = compacting_chat(&world, &gate);
+    terminal.types("and then?\r");
+    terminal.until("(queued: and then?)");
+    terminal.interrupt();
+    terminal.until("nothing is lost");
+    terminal.until("> and then?");
+    terminal.types("\u{3}");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(questions(&world).len(), 3);
 }

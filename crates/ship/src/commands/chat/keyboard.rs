@@ -2,13 +2,17 @@
 
 use std::cell::{RefCell, RefMut};
 use std::io::{IsTerminal, Write, stdin, stdout};
+use std::pin::pin;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::typed_ahead::TypedAhead;
-use crate::commands::polling::until_next_look;
-use crate::style;
+use crate::commands::polling;
+use crate::failure::Failure;
+use crate::output;
+use crate::style::{self, Style};
+use crate::table;
 
 /// Has the terminal mark the beginning and the end of a paste.
 const MARK_PASTES: &str = "\x1b[?2004h";
@@ -72,12 +76,12 @@ impl Keyboard {
         *self.typed.borrow_mut() = typed;
     }
 
-    /// Waits until it is time to look for keys again.
-    pub(crate) async fn until_next_look(&self) {
-        match self.is_taken() {
-            true => until_next_look().await,
-            false => std::future::pending().await,
-        }
+    /// Returns a line for each message that waits, if it was not shown yet.
+    pub(crate) fn queued_lines(&self) -> Vec<String> {
+        let queued = self.typed().unshown();
+        let line = |text: &String| format!("(queued: {})", output::on_one_line(text));
+        let fit = |line: String| Style::of_stdout().dim(&table::fit(&line, table::columns()));
+        queued.iter().map(line).map(fit).collect()
     }
 
     /// Collects the keys that were pressed until now. They are one burst.
@@ -103,6 +107,32 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.release();
+    }
+}
+
+/// Waits until it is time to look for keys again. Without a keyboard, that time never comes.
+pub(crate) async fn until_next_look(keyboard: Option<&Keyboard>) {
+    match keyboard.is_some_and(Keyboard::is_taken) {
+        true => polling::until_next_look().await,
+        false => std::future::pending().await,
+    }
+}
+
+/// Waits for a command, and tells of the messages that the person types meanwhile.
+pub(crate) async fn collect_keys<T>(
+    keyboard: Option<&Keyboard>,
+    running: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let mut running = pin!(running);
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut running => return result,
+            () = until_next_look(keyboard) => {
+                let queued = keyboard.map(Keyboard::queued_lines).unwrap_or_default();
+                queued.iter().try_for_each(|line| output::print_line(line))?;
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use ship_agent::{ContextChange, ContextOperation, OperationOutcome};
 use ship_store::ContextId;
 
+use super::keyboard::collect_keys;
 use super::{ChatAction, ChatScreen, recap};
 use crate::commands::context;
 use crate::commands::frozen_holder::command_failure;
@@ -27,7 +28,9 @@ impl ChatScreen<'_> {
         let (session, agent) = (self.session, &self.agent);
         let before = self.active_context().await;
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
-        let Some(operated) = unless_interrupted(operating).await else {
+        let operating = collect_keys(self.input.keyboard(), async { Ok(operating.await) });
+        let Some(operated) = unless_interrupted(operating).await.transpose()? else {
+            self.note_interrupt();
             self.print_note("(left; what you asked for may be done all the same)")?;
             return Ok(ChatAction::Listen);
         };
