@@ -1,20 +1,27 @@
 //! Stops runs: a run ends with what it has said, and a caller that waits for another run stops waiting.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ship_store::{Chat, Lane, LaneError, StorageError};
 use tokio::sync::Notify;
 
-/// Stops a run; what it has said until then is kept.
+/// Stops a run; what it has said until then is kept. The caller that stops begins no other run.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     notify: Arc<Notify>,
+    is_stopped: Arc<AtomicBool>,
 }
 
 impl Stop {
     /// Stops the run that was given this value, at once or when it begins.
     pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
         self.notify.notify_one();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn until_stopped(&self) {

@@ -114,7 +114,7 @@ impl Agent {
                     self.engine.has_pending_input(&*chat, done.inbox, answered.as_ref()).await?
                 }
             };
-            if !goes_on {
+            if !goes_on || stop.is_stopped() {
                 return Ok(outcome);
             }
         }

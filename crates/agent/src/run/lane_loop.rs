@@ -57,6 +57,7 @@ impl LaneLoop {
             let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
             last = done.outcome.or(last);
             if ended
+                || stop.is_stopped()
                 || !self
                     .locked
                     .engine

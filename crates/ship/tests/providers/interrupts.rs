@@ -146,3 +146,21 @@ fn ctrl_c_ends_a_wait_for_the_next_try() {
         world.assert_goes_on();
     });
 }
+
+#[test]
+fn ctrl_c_while_an_earlier_question_is_answered_asks_nothing_more() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::no_answer());
+    let killed = world.ship.start(&["send", "Tell me."]);
+    world.wait_for(1);
+    killed.kill();
+    world.server.then(faults::no_answer());
+    let send = world.ship.start(&["send", "And this?"]);
+    world.wait_for(2);
+    let ran = send.interrupt();
+    assert_eq!(ran.code(), 130, "{}", ran.err());
+    assert_eq!(world.asked(), 2);
+    assert!(world.ship.run(&["history"]).text().contains("And this?"));
+    world.server.then(Answer::text("Here I am."));
+    assert_eq!(world.answer("And now?"), "Here I am.", "it answers both");
+}
