@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod usage;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::output::quote_for_shell;
 use crate::pipe::is_piped;
 pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
+use usage::{keep_close_tips, parse_count};
 
 /// The chat that is used if none is named.
 pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
@@ -80,7 +82,7 @@ const MEANINGLESS: [(&str, &[&str]); 14] = [
     ("fork", &["model"]),
     ("history", &["model"]),
     ("init", &["chat", "model"]),
-    ("logs", &["chat", "model"]),
+    ("logs", &["model"]),
     ("man", &["chat", "json", "model", "project"]),
     ("repair", &["chat", "model"]),
     ("rewind", &["model"]),
@@ -132,7 +134,7 @@ impl GivenFlags {
 /// Flags of single commands that stand before them. They are shown with their commands.
 #[derive(clap::Args)]
 struct EarlyFlags {
-    #[arg(long = "last", value_name = "N", hide = true)]
+    #[arg(long = "last", value_name = "N", hide = true, value_parser = parse_count)]
     early_last: Option<usize>,
     #[arg(long = "ledger", hide = true)]
     early_ledger: bool,
@@ -154,30 +156,40 @@ impl Arguments {
             let _ = std::io::stderr().write_all(FIRST_HELP.as_bytes());
             std::process::exit(2);
         }
-        let matches = command_line().get_matches();
+        let matches = command_line().try_get_matches();
+        let matches = matches.unwrap_or_else(|error| keep_close_tips(error).exit());
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         arguments.flags = GivenFlags::new(&matches);
         if let Err(flag) = arguments.command.take_flags(&mut arguments.early) {
             let sentence = format!("the argument '{flag}' does not belong to this command");
             Self::command().error(ErrorKind::UnknownArgument, sentence).exit();
         }
-        if let Some((kind, sentence)) = send_usage_problem(&arguments.command) {
-            let mut command = Self::command();
+        let problem = unused_flag_problem(&matches)
+            .or_else(|| inspect_usage_problem(&arguments.command))
+            .or_else(|| send_usage_problem(&arguments.command));
+        if let Some((kind, sentence)) = problem {
+            let mut command = command_line();
             command.build();
-            if let Some(send) = command.find_subcommand_mut("send") {
-                send.error(kind, sentence).exit();
+            let name = matches.subcommand_name().unwrap_or_default();
+            if let Some(command) = command.find_subcommand_mut(name) {
+                command.error(kind, sentence).exit();
             }
         }
         arguments
     }
 }
 
-/// Returns the command line. A flag that says nothing to a command is accepted there, because it may be part of an
-/// alias, but its help is silent about it.
+/// Returns the command line. The help of a command is silent about a flag that it does not use.
 pub(crate) fn command_line() -> clap::Command {
     let command = Arguments::command().mut_args(ignore_empty_variable);
     let global: Vec<clap::Arg> =
         command.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
+    let chat = global.iter().find(|flag| flag.get_id() == "chat");
+    let chat_of_logs = chat.map(|flag| {
+        let flag = flag.clone().help("Only the lines of this chat [default: those of all chats]");
+        flag.hide_default_value(true).hide_env(true)
+    });
+    let command = command.mut_subcommand("logs", |command| command.args(chat_of_logs));
     MEANINGLESS.iter().fold(command, |command, (name, flags)| {
         let hidden = global.iter().filter(|flag| flags.contains(&flag.get_id().as_str()));
         let hidden: Vec<_> = hidden.map(|flag| flag.clone().hide(true)).collect();
@@ -192,6 +204,24 @@ pub(crate) fn command_line() -> clap::Command {
 fn ignore_empty_variable(flag: clap::Arg) -> clap::Arg {
     let is_empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
     if flag.get_env().is_some_and(is_empty) { flag.env(Resettable::Reset) } else { flag }
+}
+
+/// Returns what is wrong with a flag on the command line that the command does not use. A variable of the environment
+/// concerns all commands, and may be set.
+fn unused_flag_problem(matches: &ArgMatches) -> Option<(ErrorKind, String)> {
+    let name = matches.subcommand_name()?;
+    let (_, flags) = MEANINGLESS.iter().find(|(command, _)| *command == name)?;
+    let is_given = |flag: &&&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    let flag = flags.iter().find(is_given)?;
+    let sentence = format!("`ship {name}` does not use '--{flag}'; leave it out");
+    Some((ErrorKind::UnknownArgument, sentence))
+}
+
+/// Returns what is wrong with an `inspect` that limits a list without asking for one.
+fn inspect_usage_problem(command: &Command) -> Option<(ErrorKind, String)> {
+    let Command::Inspect { last: Some(_), requests: false, .. } = command else { return None };
+    let sentence = "'--last' needs '--requests'".to_owned();
+    Some((ErrorKind::MissingRequiredArgument, sentence))
 }
 
 /// Returns what is wrong with a `send` that says nothing, and the command to write instead.
@@ -265,7 +295,7 @@ pub(crate) enum Command {
     )]
     History {
         /// How many of the newest to print
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse_count)]
         last: usize,
         /// Print the ledger: what came in and went out
         #[arg(long)]
@@ -285,9 +315,9 @@ pub(crate) enum Command {
         /// List earlier requests
         #[arg(long)]
         requests: bool,
-        /// How many of the newest to list
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        last: usize,
+        /// How many of the newest to list, with --requests [default: 20]
+        #[arg(long, value_name = "N", value_parser = parse_count)]
+        last: Option<usize>,
     },
     /// Make room: older messages become a summary, and the originals are kept
     #[command(
@@ -358,7 +388,7 @@ pub(crate) enum Command {
     },
     /// Print what the agent did, line by line
     #[command(
-        after_help = "Examples:\n  ship logs --follow\n  ship logs --request req_0123456789abcdef"
+        after_help = "Examples:\n  ship logs --follow\n  ship logs --chat main\n  ship logs --request req_0123456789abcdef"
     )]
     Logs {
         /// Keep printing new lines
@@ -395,7 +425,7 @@ impl Command {
                 *request = request.take().or(early.early_request.take());
                 *raw |= std::mem::take(&mut early.early_raw);
                 *requests |= std::mem::take(&mut early.early_requests);
-                *last = early.early_last.take().unwrap_or(*last);
+                *last = early.early_last.take().or(*last);
             }
             Self::Logs { follow, request } => {
                 *follow |= std::mem::take(&mut early.early_follow);

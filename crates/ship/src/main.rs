@@ -86,7 +86,7 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         }
         Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_without_request()),
         Command::Inspect { requests: true, last, .. } => {
-            commands::inspect::list(session, *last).await
+            commands::inspect::list(session, last.unwrap_or(20)).await
         }
         Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {

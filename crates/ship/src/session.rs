@@ -27,6 +27,8 @@ const FOLDER: &str = ".ship";
 pub(crate) struct Session {
     pub(crate) project: Project,
     pub(crate) chat: ChatKey,
+    /// Whether the person named the chat on the command line.
+    is_chat_named: bool,
     pub(crate) json: bool,
     /// The flags that choose the same project and chat in another command.
     pub(crate) chat_flags: ChatFlags,
@@ -68,6 +70,7 @@ impl Session {
         let lacks = |name: &str| !project.root().join(name).exists();
         Ok(Self {
             chat: find_chat(project.root(), &arguments.chat)?,
+            is_chat_named: arguments.flags.chat,
             lacks_folder: Cell::new(lacks(FOLDER)),
             is_new_project: lacks(FOLDER) && lacks("ship.json"),
             project,
@@ -105,6 +108,11 @@ impl Session {
         *self.chosen.borrow_mut() = name.map(|name| ChosenModel { name, is_kept: true });
         *self.agent.borrow_mut() = None;
         Ok(())
+    }
+
+    /// Returns the chat, if the person named it on the command line.
+    pub(crate) fn named_chat(&self) -> Option<&ChatKey> {
+        Some(&self.chat).filter(|_| self.is_chat_named)
     }
 
     /// Returns the model that was chosen instead of the one in the settings.

@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use super::usage::parse_limit;
+
 const LOAD_EXAMPLES: &str = "Examples:
   ship context load 'database plan'
   ship context load c_20260205_4f1c22d09a7e
@@ -13,7 +15,7 @@ pub(crate) enum ContextCommand {
     /// List the contexts of a chat, the active one first
     List {
         /// How many to list, at most 200
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse_limit)]
         limit: u64,
     },
     /// Show a context: the active one, or one that was left

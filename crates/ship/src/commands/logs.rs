@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_project::LogReader;
-use ship_store::{Metadata, Timestamp};
+use ship_store::{ChatKey, Metadata, Timestamp};
 
 use super::message_exchange::active_messages;
 use super::polling::until_next_read;
@@ -46,19 +46,23 @@ pub(crate) async fn run(
         Some(id) => LogReader::from_start(root)
             .only_requests(requests_answered_together(session, id).await?),
     };
+    let chat = session.named_chat();
+    let is_wanted =
+        |line: &&Object| chat.is_none_or(|chat| line.str("chatKey") == Some(chat.as_str()));
     let mut is_empty = true;
     loop {
         let lines = reader.poll().map_err(cannot)?;
-        for line in &lines {
+        for line in lines.iter().filter(is_wanted) {
             print(session, line, request.is_some())?;
+            is_empty = false;
         }
         if !lines.is_empty() {
-            is_empty = false;
             continue;
         }
-        match request {
+        match (request, chat) {
             _ if follow => {}
-            Some(id) if is_empty => return Err(unknown_request(id)),
+            (Some(id), _) if is_empty => return Err(unknown_request(id)),
+            (None, Some(chat)) if is_empty => return Err(unknown_chat(chat)),
             _ => return Ok(ExitCode::SUCCESS),
         }
         tokio::select! {
@@ -66,6 +70,11 @@ pub(crate) async fn run(
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }
+}
+
+fn unknown_chat(chat: &ChatKey) -> Failure {
+    Failure::new("no_chat", format!("the logs have no line about `{chat}`"))
+        .with_hint("`ship chats` lists the chats")
 }
 
 fn unknown_request(id: &str) -> Failure {

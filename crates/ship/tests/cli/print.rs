@@ -58,6 +58,62 @@ fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
 }
 
 #[test]
+fn a_flag_or_a_number_that_a_command_does_not_use_is_refused() {
+    let ship = TestShip::new().env("SHIP_CHAT", "other");
+    assert_eq!(ship.run(&["verify"]).code(), 0, "a variable concerns all commands");
+    let whole = "it must be a whole number";
+    for (arguments, sentence) in [
+        (&["verify", "--chat", "nope"][..], "`ship verify` does not use '--chat'; leave it out"),
+        (&["--model", "foo", "chats"], "`ship chats` does not use '--model'; leave it out"),
+        (&["context", "list", "--model", "foo"], "`ship context` does not use '--model'"),
+        (&["man", "--json"], "`ship man` does not use '--json'"),
+        (&["inspect", "--last", "3"], "'--last' needs '--requests'"),
+        (&["--last", "3", "inspect"], "'--last' needs '--requests'"),
+        (&["context", "list", "--limit", "999"], "it must be a whole number from 1 to 200"),
+        (&["history", "--last", "x"], whole),
+        (&["--last", "-1", "history"], "unexpected argument"),
+        (&["inspect", "--requests", "--last", "x"], whole),
+    ] {
+        let complaint = ship.run(arguments).complaint_with(2);
+        assert!(complaint.contains(sentence), "{arguments:?}: {complaint}");
+        assert!(!complaint.contains("digit"), "{complaint}");
+    }
+    let listed = ship.run(&["--requests", "inspect", "--last", "3"]).text();
+    assert_eq!(listed, "No requests yet.\n");
+}
+
+#[test]
+fn only_a_close_command_is_offered_for_a_mistyped_one() {
+    let ship = TestShip::new();
+    for far in ["list", "version", "prompt"] {
+        let complaint = ship.run(&[far]).complaint_with(2);
+        assert!(!complaint.contains("tip:"), "{complaint}");
+    }
+    for (words, meant) in
+        [(&["histroy"][..], "'history'"), (&["snd"], "'send'"), (&["context", "lst"], "'list'")]
+    {
+        let complaint = ship.run(words).complaint_with(2);
+        assert!(complaint.contains("tip:") && complaint.contains(meant), "{complaint}");
+    }
+}
+
+#[test]
+fn the_logs_of_one_chat_leave_out_the_others() {
+    let ship = TestShip::new();
+    for chat in ["main", "terminal:other"] {
+        let _ = ship.run(&["send", "hello", "--chat", chat]).text();
+    }
+    let keys = |arguments: &[&str]| -> std::collections::BTreeSet<String> {
+        let lines = ship.run(&[&["logs", "--json"], arguments].concat()).json_lines();
+        lines.iter().map(|line| text(line, "chatKey")).collect()
+    };
+    assert_eq!(keys(&[]).len(), 2);
+    assert_eq!(keys(&["--chat", "other"]), ["terminal:other".to_owned()].into());
+    let error = ship.run(&["logs", "--chat", "none", "--json"]).error();
+    assert_eq!(text(&error, "message"), "the logs have no line about `none`");
+}
+
+#[test]
 fn the_help_tells_exit_codes_the_pager_and_everything_that_undo_takes_back() {
     let help = |arguments: &[&str]| TestShip::new().run(&[arguments, &["--help"]].concat()).text();
     assert!(help(&[]).contains("\n  130 stopped with Ctrl-C\n"), "{}", help(&[]));
@@ -151,7 +207,7 @@ fn awkward_chat_keys_are_chats_like_any_other() {
     for key in ["", ".", "..", "a\nb", "a\u{1b}[2J", &"x".repeat(1001)] {
         let ran = ship.run(&[&format!("--chat={key}"), "send", "hello"]);
         assert!(!ran.complaint().contains('\u{1b}'), "{key:?}");
-        let error = ship.run(&["--json", &format!("--chat={key}"), "chats"]).error();
+        let error = ship.run(&["--json", &format!("--chat={key}"), "history"]).error();
         assert_eq!(text(&error, "code"), "chat_key", "{key:?}");
         assert!(!text(&error, "hint").is_empty(), "{error}");
     }

@@ -45,7 +45,7 @@ fn a_remedy_names_the_project_that_was_named_and_the_chat_where_it_matters() {
     let log = ship.root().join(".ship/chat/c2/messages/history.jsonl");
     std::fs::write(&log, std::fs::read_to_string(&log).unwrap().replacen("hello", "hullo", 1))
         .unwrap();
-    let verified = run(&["verify"]).out();
+    let verified = elsewhere(&["--project", "../project", "verify"]).out();
     assert!(verified.contains("`ship repair --project ../project` repairs"), "{verified}");
     let warned = run(&["send", "again"]).err();
     assert!(warned.ends_with("see `ship verify --project ../project`\n"), "{warned}");

@@ -43,7 +43,8 @@ fn bash_completes_commands_and_the_flags_of_each() {
     assert_eq!(complete(&ship, &["ship", "history", "--c"]), ["--chat"]);
     let of_logs = complete(&ship, &["ship", "logs", "--"]);
     assert!(of_logs.contains(&"--follow".to_owned()), "{of_logs:?}");
-    assert!(!of_logs.contains(&"--chat".to_owned()), "{of_logs:?}");
+    let of_verify = complete(&ship, &["ship", "verify", "--"]);
+    assert!(!of_verify.contains(&"--chat".to_owned()), "{of_verify:?}");
 }
 
 #[test]
