@@ -50,6 +50,8 @@ pub struct EffectiveSetting {
     pub source: SettingSource,
     /// The purpose of the key.
     pub about: &'static str,
+    /// Whether any part of the program obeys the setting.
+    pub has_effect: bool,
 }
 
 impl Project {
@@ -135,6 +137,7 @@ impl Project {
                 value: self.mask((key.show)(&self.settings)),
                 source: self.sources.get(key.name).cloned().unwrap_or(SettingSource::Default),
                 about: key.about.trim(),
+                has_effect: key.has_effect,
             })
             .collect();
         self.show_choice(&mut rows);

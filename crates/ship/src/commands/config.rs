@@ -26,12 +26,19 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints settings. A person is not shown those that are not set and have no effect.
 fn print(session: &Session, rows: &[EffectiveSetting]) -> Result<(), Failure> {
     if session.json {
         let entry = |row: &EffectiveSetting| (row.key, setting_json(row));
         return output::print_json(&Json::Object(rows.iter().map(entry).collect()));
     }
-    let mut lines = setting_lines(rows, table::columns(), Style::of_stdout()).into_iter();
+    let is_listed =
+        |row: &&EffectiveSetting| row.has_effect || row.source != SettingSource::Default;
+    let listed: Vec<_> = rows.iter().filter(is_listed).cloned().collect();
+    if listed.is_empty() {
+        return output::print_line("These settings have no effect in this version.");
+    }
+    let mut lines = setting_lines(&listed, table::columns(), Style::of_stdout()).into_iter();
     lines.try_for_each(|line| output::print_line(&line))
 }
 
@@ -142,7 +149,13 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<EffectiveSetting> {
-        let row = |key, value: Json, source| EffectiveSetting { key, value, source, about: "" };
+        let row = |key, value: Json, source| EffectiveSetting {
+            key,
+            value,
+            source,
+            about: "",
+            has_effect: true,
+        };
         vec![
             row(
                 "llm.model",

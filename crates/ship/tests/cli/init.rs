@@ -35,11 +35,16 @@ fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
     let _ = ship.run(&["init"]).text();
     let written = ship.contents("ship.json");
     assert!(written.contains("\"maxTokens\"") && !written.contains("chatQueue"), "{written}");
+    let shown = ship.run(&["config"]).text();
+    assert!(shown.contains("llm.maxTokens") && !shown.contains("chatQueue"), "{shown}");
+    let group = ship.run(&["config", "context.chatQueue"]).text();
+    assert_eq!(group, "These settings have no effect in this version.\n");
     let set = ship.run(&["config", "set", "context.chatQueue.mode", "collect"]);
     assert!(set.text().starts_with("`context.chatQueue.mode` is set in "));
     let warning = "`context.chatQueue.mode` has no effect in this version\n";
     assert!(set.err().ends_with(warning), "{}", set.err());
     assert!(ship.run(&["chats"]).err().ends_with(warning));
+    assert!(ship.run(&["config"]).text().contains("context.chatQueue.mode "));
 }
 
 #[test]
