@@ -52,6 +52,8 @@ pub struct EffectiveSetting {
     pub about: &'static str,
     /// Whether any part of the program obeys the setting.
     pub has_effect: bool,
+    /// The words among its valid values, such as `true`.
+    pub words: &'static [&'static str],
 }
 
 impl Project {
@@ -138,6 +140,7 @@ impl Project {
                 source: self.sources.get(key.name).cloned().unwrap_or(SettingSource::Default),
                 about: key.about.trim(),
                 has_effect: key.has_effect,
+                words: key.words,
             })
             .collect();
         self.show_choice(&mut rows);

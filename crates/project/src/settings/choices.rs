@@ -47,6 +47,8 @@ macro_rules! choice {
 macro_rules! words {
     ($type:ty, $($case:ident $word:literal,)+) => {
         impl SettingValue for $type {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
             fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
                 match json.as_str()? {
                     $($word => Some(Self::$case),)+
@@ -59,7 +61,7 @@ macro_rules! words {
             }
 
             fn expected(_: &RangeInclusive<u64>) -> String {
-                join_words(&[$($word),+])
+                join_words(Self::WORDS)
             }
         }
     };

@@ -22,6 +22,8 @@ pub(crate) struct SettingKey {
     pub(crate) about: &'static str,
     /// A description of valid values, as a phrase after "must be".
     pub(crate) expected: fn() -> String,
+    /// The words among the valid values.
+    pub(crate) words: &'static [&'static str],
     /// Whether a wrong value may be a secret, so that no error shows it.
     pub(crate) hidden: bool,
     /// Sets the value. Returns false if the value is invalid.
@@ -101,6 +103,7 @@ macro_rules! settings {
                                 &$crate::settings::key::bounds!($($bounds)?),
                             )
                         },
+                        words: <$type as $crate::settings::value::SettingValue>::WORDS,
                         hidden: <$type as $crate::settings::value::SettingValue>::HIDDEN,
                         put: |settings, json| {
                             let bounds = $crate::settings::key::bounds!($($bounds)?);

@@ -12,6 +12,9 @@ pub(super) trait SettingValue: Sized {
     /// Whether a wrong value may be a secret.
     const HIDDEN: bool = false;
 
+    /// The words among the valid values.
+    const WORDS: &'static [&'static str] = &[];
+
     /// Reads the value; `None` if it is invalid.
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self>;
 
@@ -28,6 +31,8 @@ pub(super) trait SettingValue: Sized {
 }
 
 impl SettingValue for bool {
+    const WORDS: &'static [&'static str] = &["true", "false"];
+
     fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
         json.as_bool()
     }
@@ -126,6 +131,8 @@ impl SettingValue for Address {
 }
 
 impl SettingValue for TokenBudget {
+    const WORDS: &'static [&'static str] = &["auto"];
+
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         match json.as_str() {
             Some(text) => (text == "auto").then_some(Self::Auto),
@@ -161,6 +168,7 @@ impl SettingValue for Vec<String> {
 
 impl<V: SettingValue> SettingValue for Option<V> {
     const HIDDEN: bool = V::HIDDEN;
+    const WORDS: &'static [&'static str] = V::WORDS;
 
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         V::read(json, bounds).map(Some)

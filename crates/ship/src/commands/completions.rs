@@ -13,6 +13,9 @@ use crate::arguments::{Shell, command_line};
 use crate::failure::Failure;
 use crate::output;
 
+/// The script for bash. That of clap is misled by the colon of a chat and the @ of a file.
+const BASH_SCRIPT: &str = include_str!("completions/ship.bash");
+
 /// The variable with which the script asks this program for completions.
 const VARIABLE: &str = "_SHIP_COMPLETE";
 
@@ -31,7 +34,10 @@ fn with_candidates(command: clap::Command, is_bash: bool) -> clap::Command {
         .mut_arg("project", folder)
         .mut_arg("chat", |flag| flag.add(ArgValueCompleter::new(candidates::chats)))
         .mut_subcommand("init", |command| command.mut_arg("folder", folder))
-        .mut_subcommand("man", |command| command.mut_arg("folder", folder));
+        .mut_subcommand("man", |command| command.mut_arg("folder", folder))
+        .mut_subcommand("send", |command| {
+            command.mut_arg("files", |flag| flag.value_hint(ValueHint::FilePath))
+        });
     let command = complete_below(
         command,
         "context",
@@ -41,6 +47,11 @@ fn with_candidates(command: clap::Command, is_bash: bool) -> clap::Command {
     );
     let command =
         complete_below(command, "config", &["get", "set", "unset"], "key", candidates::settings);
+    let command = complete_below(command, "config", &["set"], "value", candidates::setting_values);
+    let command = complete_in(command, "send", "words", candidates::attachments);
+    let command = complete_in(command, "chat", "words", candidates::attachments);
+    let command = complete_in(command, "inspect", "request", candidates::requests);
+    let command = complete_in(command, "logs", "request", candidates::requests);
     complete_in(complete_in(command, "fork", "at", checkpoints), "rewind", "to", checkpoints)
 }
 
@@ -71,7 +82,10 @@ fn complete_in(
 
 pub(crate) fn run(shell: Shell) -> Result<ExitCode, Failure> {
     let name = match shell {
-        Shell::Bash => "bash",
+        Shell::Bash => {
+            output::print_part(BASH_SCRIPT)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Shell::Zsh => "zsh",
         Shell::Fish => "fish",
     };

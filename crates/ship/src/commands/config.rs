@@ -155,6 +155,7 @@ mod tests {
             source,
             about: "",
             has_effect: true,
+            words: &[],
         };
         vec![
             row(

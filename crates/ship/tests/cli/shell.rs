@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use ship_testkit::terminal::Terminal;
+
 use crate::harness::{Ran, TestShip, array, echo, keys, text};
 
 #[test]
@@ -23,7 +25,7 @@ fn the_version_names_the_commit_where_there_is_one() {
 fn complete(ship: &TestShip, words: &[&str]) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_ship")).parent().unwrap();
     let script = "source <(ship completions bash)
-        COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
+        COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMP_LINE=\"$*\"; COMP_POINT=${#COMP_LINE}
         _clap_complete_ship ship \"${@: -1}\" \"\"
         printf '%s\\n' \"${COMPREPLY[@]}\"";
     let mut command = Command::new("bash");
@@ -77,6 +79,44 @@ fn bash_completes_chats_contexts_checkpoints_settings_and_folders() {
     std::fs::create_dir(ship.root().join("elsewhere")).unwrap();
     assert_eq!(complete(&["ship", "--project", "else"]), ["elsewhere/"]);
     assert_eq!(complete(&["ship", "--project", "elsewhere", "--chat", "m"]), [""]);
+}
+
+#[test]
+fn bash_completes_values_requests_and_files() {
+    let ship = TestShip::new().file("notes.txt", "facts");
+    let _ = ship.run(&["send", "hello"]).text();
+    let complete = |words: &[&str]| complete(&ship, words);
+    let providers = complete(&["ship", "config", "set", "llm.provider", ""]);
+    assert_eq!(providers[..3], ["openai", "anthropic", "offline"]);
+    assert_eq!(complete(&["ship", "config", "set", "--user", "llm.logMessages", "f"]), ["false"]);
+    let request = text(&ship.run(&["inspect", "--requests", "--json"]).json_lines()[0], "id");
+    assert_eq!(complete(&["ship", "inspect", "--request", ""]), [request.as_str()]);
+    assert_eq!(complete(&["ship", "logs", "--request", "q_"]), [request.as_str()]);
+    assert_eq!(complete(&["ship", "send", "-f", ""]), ["notes.txt"]);
+    assert_eq!(complete(&["ship", "send", "what is in", "@n"]), ["@notes.txt"]);
+}
+
+#[test]
+fn bash_completes_words_that_it_breaks_in_pieces() {
+    let ship = TestShip::new().file("notes.txt", "facts");
+    let _ = ship.run(&["send", "hello", "--chat", "api:one"]).text();
+    let program = Path::new(env!("CARGO_BIN_EXE_ship")).parent().unwrap();
+    for (typed, completed) in [
+        ("ship history --chat api:", "ship history --chat api:one "),
+        ("ship history --chat=api:o", "ship history --chat=api:one "),
+        ("ship --chat api:one send @", "ship --chat api:one send @notes.txt "),
+    ] {
+        let mut bash = Command::new("bash");
+        bash.args(["--norc", "--noprofile", "-i"]).current_dir(ship.root()).env_clear();
+        let path = format!("{}:/usr/bin:/bin", program.display());
+        bash.env("PATH", path).env("HOME", ship.home()).env("PS1", "$ ");
+        let mut terminal = Terminal::open(bash, 100);
+        terminal.until("$ ");
+        terminal.types("source <(ship completions bash)\r");
+        terminal.until("$ ");
+        terminal.types(&format!("{typed}\t"));
+        terminal.until(completed);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Looks up the names that a person may complete: chats, contexts, checkpoints, messages and settings.
+//! Looks up the names that a person may complete: chats, contexts, checkpoints, messages, requests, settings and files.
 //!
 //! Nothing is printed here, not even a warning: it would stand in the middle of the line that is being typed. Where
 //! something cannot be read, there are no candidates.
@@ -7,17 +7,20 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap_complete::engine::CompletionCandidate;
-use ship_agent::{AgentBuilder, ContextList, open_store};
+use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
+use ship_agent::{Agent, AgentBuilder, ContextList, open_store};
 use ship_project::{Project, find_root};
 use ship_store::{ChatKey, SystemClock};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::commands::message_exchange::active_messages;
 use crate::commands::message_line::last_messages;
-use crate::output::{escape_unprintable, quote_for_shell};
+use crate::output::{escape_unprintable, format_time, quote_for_shell};
 use crate::process;
 use crate::session;
+
+/// The number of requests that are offered.
+const REQUESTS_MAX: usize = 20;
 
 /// Returns the chats that begin with the typed text. Those of the terminal need no channel, which is also shorter.
 pub(super) fn chats(typed: &OsStr) -> Vec<CompletionCandidate> {
@@ -87,11 +90,51 @@ pub(super) fn settings(typed: &OsStr) -> Vec<CompletionCandidate> {
     rows.map(|row| CompletionCandidate::new(row.key).help(Some(row.about.into()))).collect()
 }
 
+/// Returns the words that the setting in the line takes, as far as they begin with the typed text.
+pub(super) fn setting_values(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let line = words_of_line();
+    let after_set = line.iter().skip_while(|word| *word != "set").skip(1);
+    let key = after_set.into_iter().find(|word| !word.starts_with('-'));
+    let rows = project().map(|project| project.effective_settings()).unwrap_or_default();
+    let words = rows.iter().filter(|row| Some(row.key) == key.map(String::as_str));
+    let words =
+        words.flat_map(|row| row.words).filter(|word| word.starts_with(&*typed.to_string_lossy()));
+    words.map(CompletionCandidate::new).collect()
+}
+
+/// Returns the files that a word of a message may attach: those that begin with the text behind its @.
+pub(super) fn attachments(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let Some(path) = typed.strip_prefix('@') else { return Vec::new() };
+    let files = PathCompleter::file().complete(OsStr::new(path));
+    files.into_iter().map(|file| file.add_prefix("@")).collect()
+}
+
+/// Returns the last requests of the chat that begin with the typed text, the newest first, with their times.
+pub(super) fn requests(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let calls = agent_and_chat().and_then(|(agent, chat)| {
+        process::runtime().ok()?.block_on(agent.requests(&chat, REQUESTS_MAX)).ok()
+    });
+    let records = calls.unwrap_or_default().into_iter().rev().map(|call| call.record);
+    let records = records.filter(|record| record.id.starts_with(&*typed.to_string_lossy()));
+    records
+        .map(|record| {
+            let when = format_time(record.ts);
+            CompletionCandidate::new(escape_unprintable(&record.id)).help(Some(when.into()))
+        })
+        .collect()
+}
+
 fn context_list() -> Option<ContextList> {
+    let (agent, chat) = agent_and_chat()?;
+    process::runtime().ok()?.block_on(agent.contexts(&chat)).ok()?
+}
+
+fn agent_and_chat() -> Option<(Agent, ChatKey)> {
     let project = project()?;
     let chat = chosen_chat(&project)?;
     let agent = AgentBuilder::from_project(&project, Arc::new(SystemClock)).ok()?.build();
-    process::runtime().ok()?.block_on(agent.contexts(&chat)).ok()?
+    Some((agent, chat))
 }
 
 fn chosen_chat(project: &Project) -> Option<ChatKey> {
@@ -111,12 +154,15 @@ fn project() -> Option<Project> {
 
 /// Returns the value of a flag in the line that is being typed, or else that of its variable.
 fn chosen(flag: &str, variable: &str) -> Option<String> {
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = words_of_line();
     let at = words.iter().position(|word| word == flag);
     let after = at.and_then(|at| words.get(at + 1).cloned());
     let joined = words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
     let value =
         after.or_else(|| joined.map(str::to_owned)).or_else(|| std::env::var(variable).ok());
     value.filter(|value| !value.is_empty())
+}
+
+fn words_of_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
