@@ -3,8 +3,6 @@
 //! An operation that stays in its context is a line of the log. A compaction does not keep such lines, so the head
 //! that it writes carries the last operation.
 
-use std::sync::Arc;
-
 use ship_context::compact::is_summary;
 use ship_context::contexts::is_reference;
 use ship_message::UiMessage;
@@ -41,6 +39,12 @@ pub(crate) enum LastOperation {
     Copied { to: String },
 }
 
+impl LastOperation {
+    fn is_copy(&self) -> bool {
+        matches!(self, Self::Copied { .. })
+    }
+}
+
 /// A checkpoint that was made or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckpointChange {
@@ -63,26 +67,51 @@ pub(crate) struct Places {
 
 /// Finds the last operation, any number of compactions ago.
 pub(crate) fn last_operation(view: &View) -> LastOperation {
+    find_last_operation(view, operations_from_last(view))
+}
+
+/// Finds the last operation among those of the log and the one that the head carries.
+fn find_last_operation(
+    view: &View,
+    operations: impl Iterator<Item = (usize, LastOperation)>,
+) -> LastOperation {
     let carried = view.head.carry.compaction(CompactionData::Undo);
-    for line in view.lines.iter().rev() {
-        if is_switch(line) {
-            return LastOperation::Switch;
-        }
-        match (operation_in_line(view, line), carried) {
-            // The compaction kept this reference, which was shown before the operation that the head carries.
-            (Some(LastOperation::Shown { id }), Some(carried)) if is_older(carried, &id) => {}
-            (Some(found), _) => return found,
-            (None, _) => {}
-        }
-    }
-    carried.and_then(from_json).unwrap_or(LastOperation::Switch)
+    // A reference that the compaction kept was shown before the operation that the head carries.
+    let is_kept = |operation: &LastOperation| match operation {
+        LastOperation::Shown { id } => carried.is_some_and(|carried| is_older(carried, id)),
+        _ => false,
+    };
+    let found = operations.map(|(_, operation)| operation).find(|operation| !is_kept(operation));
+    found.or_else(|| carried.and_then(from_json)).unwrap_or(LastOperation::Switch)
+}
+
+/// Iterates over the operations of a log from the last to the first, with the indexes of their lines.
+///
+/// A copy is left out after an undo was refused: the copy stays, and the next undo takes back what was done before
+/// it.
+fn operations_from_last(view: &View) -> impl Iterator<Item = (usize, LastOperation)> {
+    let mut is_refused = false;
+    view.lines.iter().enumerate().rev().filter_map(move |(at, line)| {
+        is_refused |= is_refused_undo(line);
+        let operation = match is_switch(line) {
+            true => LastOperation::Switch,
+            false => operation_in_line(view, line)?,
+        };
+        (!is_refused || !operation.is_copy()).then_some((at, operation))
+    })
+}
+
+/// Whether a line is the event of an undo that has changed nothing.
+fn is_refused_undo(line: &ContextLine) -> bool {
+    let ContextBody::Event(event) = &line.body else { return false };
+    event.event == OPERATED
+        && event.data.get("op").and_then(Json::as_str) == Some("undo")
+        && event.data.get("done").and_then(Json::as_bool) == Some(false)
 }
 
 /// Returns the messages that came after the last operation. Those that a switch took along did not.
 pub(crate) fn messages_since_operation(view: &View) -> impl Iterator<Item = &UiMessage> {
-    let is_operation =
-        |line: &Arc<ContextLine>| is_switch(line) || operation_in_line(view, line).is_some();
-    let at = view.lines.iter().rposition(is_operation);
+    let at = operations_from_last(view).next().map(|(at, _)| at);
     let switch = at.filter(|at| is_switch(&view.lines[*at]));
     let published = switch.and_then(|_| messages_of_switch(&view.head));
     let lines_before = &view.lines[..at.map_or(0, |at| at + 1)];
@@ -130,7 +159,9 @@ fn is_as_published(view: &View) -> bool {
 /// Makes a head carry the last operation, because its lines are summarised. `messages` is the number of messages
 /// with which the new log begins.
 pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize) {
-    let last = match last_operation(view) {
+    // A copy has changed nothing here, and the operation before it can still be taken back.
+    let operations = operations_from_last(view).filter(|(_, operation)| !operation.is_copy());
+    let last = match find_last_operation(view, operations) {
         LastOperation::Checkpoint(change) => LastOperation::Checkpoint(change.placed_in(view)),
         last => last,
     };
@@ -247,13 +278,12 @@ fn to_object(last: &LastOperation) -> Object {
         object
     };
     match last {
-        LastOperation::Switch => object("switch", &[]),
+        LastOperation::Switch | LastOperation::Copied { .. } => object("switch", &[]),
         LastOperation::Renamed { before } => object("rename", &[("title", before.as_deref())]),
         LastOperation::Shown { id } => object("recall", &[(OF, Some(id))]),
         LastOperation::Unshown { id, after } => {
             object(UNSHOWN, &[(OF, Some(id)), ("after", after.as_deref())])
         }
-        LastOperation::Copied { to } => object("fork", &[("to", Some(to))]),
         LastOperation::Checkpoint(change) => {
             let mut object =
                 object("checkpoint", &[("name", Some(&change.name)), (OF, Some(&change.of))]);
@@ -273,7 +303,6 @@ fn from_json(json: &Json) -> Option<LastOperation> {
         "rename" => LastOperation::Renamed { before: text("title") },
         "recall" => LastOperation::Shown { id: text(OF)? },
         UNSHOWN => LastOperation::Unshown { id: text(OF)?, after: text("after") },
-        "fork" => LastOperation::Copied { to: text("to")? },
         "checkpoint" => {
             let name = text("name")?;
             let place = |key: &str| json.get(key).and_then(|json| place_from_json(&name, json));

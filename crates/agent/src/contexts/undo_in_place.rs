@@ -63,9 +63,9 @@ impl OperationInProgress<'_> {
                 return self.restore_reference(&id, after.as_deref()).await;
             }
             LastOperation::Copied { to } => {
-                return refuse_undo(Explanation::new(format!(
-                    "The copy in `{to}` is a separate chat, and stays"
-                )));
+                let copy = format!("The copy in `{to}` is a separate chat, and stays");
+                let why = Explanation::new(copy);
+                return refuse_undo(why.with_remedy("undo again for the change before it"));
             }
         };
         self.locked.lane.append(vec![event.into()], self.view.position).await?;

@@ -212,6 +212,29 @@ async fn an_undo_behind_a_compaction_takes_back_the_switch_when_that_was_the_las
 }
 
 #[tokio::test]
+async fn an_undo_tells_once_that_a_copy_stays_and_then_takes_back_what_was_before_it() {
+    let place = at_dinner().await;
+    place.done(rename("Supper")).await;
+    for to in ["api:chat:7", "api:chat:8"] {
+        place.done(ContextOperation::Fork { at: None, to: to.parse().ok() }).await;
+    }
+    let line = refused(&place).await;
+    assert!(line.contains("The copy in `api:chat:8`") && line.contains("undo again"), "{line}");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
+}
+
+#[tokio::test]
+async fn an_undo_behind_a_compaction_takes_back_what_was_before_a_copy() {
+    let place = at_dinner().await;
+    place.done(rename("Supper")).await;
+    place.done(ContextOperation::Fork { at: None, to: "api:chat:7".parse().ok() }).await;
+    talk(&place).await;
+    compact(&place).await;
+    place.say("fish?").await;
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
+}
+
+#[tokio::test]
 async fn talk_of_a_group_is_not_taken_back_by_an_undo() {
     let place = Place::new();
     let talk = ship_agent::Inbound { observed: true, ..place.inbound("the mast is cracked") };
