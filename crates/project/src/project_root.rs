@@ -10,12 +10,17 @@ use std::path::{Path, PathBuf};
 ///
 /// `start` should be absolute, because only then are its parents known. The `.ship` of the `home` folder does
 /// not count: programs keep files for the whole account there, and a stray one would turn every folder of the
-/// account into one project.
+/// account into one project. For the same reason, the `.ship` of `/` counts only if `start` is `/`.
 pub fn find_root(start: &Path, home: Option<&Path>) -> PathBuf {
-    let home = home.map(resolve_links);
+    let shared = [Some(Path::new("/")), home].into_iter().flatten().map(resolve_links);
+    find_root_except(start, &shared.collect::<Vec<_>>())
+}
+
+/// Finds the project that `start` is in. The `.ship` of a shared folder does not count.
+fn find_root_except(start: &Path, shared: &[PathBuf]) -> PathBuf {
     let is_project = |folder: &&Path| {
         folder.join("ship.json").is_file()
-            || (folder.join(".ship/chat").is_dir() && home != Some(resolve_links(folder)))
+            || (folder.join(".ship/chat").is_dir() && !shared.contains(&resolve_links(folder)))
     };
     start.ancestors().find(is_project).unwrap_or(start).to_path_buf()
 }
@@ -75,5 +80,17 @@ mod tests {
 
         fs::write(home.join("ship.json"), "{}").unwrap();
         assert_eq!(find_root(&home.join("soup"), Some(&home)), home);
+    }
+
+    #[test]
+    fn the_ship_folder_of_each_shared_folder_counts_only_in_that_folder_itself() {
+        let tree = tree(&["home/soup/", "home/.ship/chat/", ".ship/chat/"]);
+        let (root, home) = (resolve_links(tree.path()), resolve_links(&tree.path().join("home")));
+        let shared = [root.clone(), home.clone()];
+        for start in [&home.join("soup"), &home, &root] {
+            assert_eq!(&find_root_except(start, &shared), start);
+        }
+        assert_eq!(find_root_except(&home.join("soup"), &shared[..1]), home);
+        assert_eq!(find_root(Path::new("/"), None), Path::new("/"));
     }
 }
