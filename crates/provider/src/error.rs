@@ -33,7 +33,18 @@ pub enum ProviderError {
         message: String,
     },
 
-    /// The key is missing, wrong, or lacks the permission.
+    /// The host wants a key, and none is set.
+    #[error("{host} (`llm.baseUrl`) wants an API key, and none was sent: {message}")]
+    NoKey {
+        /// The name of the provider.
+        provider: String,
+        /// The host that was asked.
+        host: String,
+        /// The message of the provider.
+        message: String,
+    },
+
+    /// The key is wrong, or lacks the permission.
     #[error("the API key for {provider} (`llm.apiKey` or {}) does not work: {message}", key_variable(.provider))]
     Key {
         /// The name of the provider.
@@ -181,7 +192,7 @@ impl ProviderError {
         match self {
             Self::Overflow { .. } => "overflow",
             Self::AnswerTooLong { .. } => "answer_too_long",
-            Self::Key { .. } => "key",
+            Self::NoKey { .. } | Self::Key { .. } => "key",
             Self::Quota { .. } => "quota",
             Self::Model { .. } => "model",
             Self::Policy { .. } => "policy",
@@ -224,7 +235,7 @@ impl ProviderError {
             Self::Overflow { .. } => {
                 Some("Run `ship compact`, or set `llm.window` to the size of the model's window.".to_owned())
             }
-            Self::Key { provider, .. } => Some(format!(
+            Self::NoKey { provider, .. } | Self::Key { provider, .. } => Some(format!(
                 "Set `llm.apiKey`, or {} in the environment, to a key that is valid for `llm.baseUrl`.",
                 key_variable(provider)
             )),

@@ -388,6 +388,7 @@ fn is_of_another_kind(error: &ProviderError) -> bool {
         error,
         ProviderError::Overflow { .. }
             | ProviderError::AnswerTooLong { .. }
+            | ProviderError::NoKey { .. }
             | ProviderError::Key { .. }
             | ProviderError::Quota { .. }
             | ProviderError::Policy { .. }

@@ -69,7 +69,10 @@ fn broke_off(error: &ProviderError) -> bool {
 fn plain_sentence(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Overflow { .. } => "this chat has become longer than my model can take.",
-        ProviderError::Quota { .. } | ProviderError::Key { .. } | ProviderError::BaseUrl { .. } => {
+        ProviderError::Quota { .. }
+        | ProviderError::NoKey { .. }
+        | ProviderError::Key { .. }
+        | ProviderError::BaseUrl { .. } => {
             "I am not set up correctly. Please tell the person who runs me."
         }
         ProviderError::Model { .. } | ProviderError::Protocol { .. } => {

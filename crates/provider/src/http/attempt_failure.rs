@@ -133,6 +133,11 @@ impl RequestParty<'_> {
                 ProviderError::AnswerTooLong { provider, limit, message: words.clone() }
             }
             Verdict::Quota => ProviderError::Quota { provider, message: words.clone() },
+            Verdict::Key if self.key.is_none_or(str::is_empty) => ProviderError::NoKey {
+                provider,
+                host: self.host.to_owned(),
+                message: words.clone(),
+            },
             Verdict::Key => ProviderError::Key { provider, message: words.clone() },
             Verdict::Policy => ProviderError::Policy { provider, message: words.clone() },
             Verdict::Country => ProviderError::Country { provider, message: words.clone() },

@@ -1,8 +1,8 @@
 //! What will not pass is said at once, with the setting it hangs on and never with the key.
 
-use ship_provider::ProviderError;
+use ship_provider::{ApiKey, HttpSettings, ProviderError};
 
-use super::host::{Act, KEY, STREAM, hello, play_openai, reply, send};
+use super::host::{Act, Host, KEY, STREAM, ask, hello, openai, play_openai, reply, send, settings};
 
 /// Asks a host that refuses, and gives the code and the sentence. It must not be asked again.
 async fn refused(status: &str, body: &str) -> (&'static str, String) {
@@ -48,6 +48,19 @@ async fn a_bad_key_names_the_setting_and_never_the_key() {
     let (code, told) = refused("403 Forbidden", "").await;
     assert_eq!(code, "key");
     assert!(told.ends_with("it answered 403 Forbidden"), "{told}");
+}
+
+#[tokio::test]
+async fn a_host_that_wants_a_key_where_none_is_set_does_not_refuse_one() {
+    for key in [None, Some(ApiKey::new(" "))] {
+        let host = Host::playing(vec![reply("401 Unauthorized", "", "")]).await;
+        let asked = ask(openai(HttpSettings { key, ..settings(&host.address) })).await;
+        let (code, told) = asked.error();
+        assert_eq!(code, "key");
+        let expected =
+            "(`llm.baseUrl`) wants an API key, and none was sent: it answered 401 Unauthorized";
+        assert_eq!(told, format!("{} {expected}", host.address));
+    }
 }
 
 #[tokio::test]
