@@ -50,7 +50,8 @@ pub(super) async fn recall(
     };
     let last = view.messages().next_back();
     if last.is_some_and(|last| is_reference_to(last, snapshot.context(), mode.name())) {
-        return Ok(OperationOutcome::NotDone(OperationRefusal::new(SHOWN_ALREADY)));
+        let line = format!("“{}” is already shown in this context.", snapshot.title());
+        return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
     }
     let Ok(reference) = reference(&locked.engine, &snapshot, mode) else {
         return Ok(OperationOutcome::NotDone(OperationRefusal::new(NO_ROOM)));
@@ -109,7 +110,5 @@ async fn empty_message_at(locked: &LockedChat) -> Result<UiMessage, RunError> {
     Ok(message)
 }
 
-/// The refusal of a reference that is there already.
-pub(super) const SHOWN_ALREADY: &str = "It is shown above already.";
 /// The refusal of a reference that does not fit the request.
 pub(super) const NO_ROOM: &str = "There is no room to show it.";

@@ -38,10 +38,12 @@ impl OperationInProgress<'_> {
                 "A checkpoint's name does not begin with a dash.",
             ));
         }
-        let known = head_after_events(self.view).checkpoints.iter().any(|known| known.name == name);
+        let known = head_after_events(self.view).checkpoints;
+        let known = known.into_iter().find(|known| known.name == name);
+        let is_moved = known.is_some_and(|known| known.message != last);
         let event = self.new_event(CHECKPOINT, Object::from([("name", name)]), last);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
-        let was = if known { " It was somewhere else before." } else { "" };
+        let was = if is_moved { " It was somewhere else before." } else { "" };
         let way_back = WayBack {
             introduction: format!("Checkpoint “{name}” is here.{was} To come back: "),
             destination: Destination::Checkpoint(name.to_owned()),

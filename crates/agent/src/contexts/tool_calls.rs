@@ -18,7 +18,7 @@ use super::archive::ContextArchive;
 use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
-use super::recall::{NO_ROOM, SHARE, SHOWN_ALREADY, reference};
+use super::recall::{NO_ROOM, SHARE, reference};
 use super::switch_request::SwitchRequest;
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
@@ -118,7 +118,7 @@ impl ContextToolCall<'_> {
         // The state stays locked, so that two calls at once cannot both fetch the same.
         let mut state = self.work.state.lock().await;
         if state.fetched.has_context(snapshot.context(), mode.name()) {
-            return Ok(Err(SHOWN_ALREADY.to_owned()));
+            return Ok(Err("It is shown above already.".to_owned()));
         }
         let Ok(reference) = reference(&self.work.locked.engine, &snapshot, mode) else {
             return Ok(Err(NO_ROOM.to_owned()));

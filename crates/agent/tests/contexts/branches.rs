@@ -211,6 +211,20 @@ async fn the_title_of_a_branch_says_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_checkpoint_that_is_set_again_was_somewhere_else_only_if_something_was_said_since() {
+    let place = Place::new();
+    let checkpoint = || ContextOperation::Checkpoint { name: "early".to_owned() };
+    place.say("the trip").await;
+    for _ in 0..2 {
+        let line = place.done(checkpoint()).await;
+        assert_eq!(line, "Checkpoint “early” is here. To come back: /rewind early");
+    }
+    place.say("the boat").await;
+    let line = place.done(checkpoint()).await;
+    assert!(line.contains("It was somewhere else before."), "{line}");
+}
+
+#[tokio::test]
 async fn a_question_is_asked_again_and_both_answers_are_kept() {
     let place = Place::new();
     let refused = place.operate(ContextOperation::Retry).await;

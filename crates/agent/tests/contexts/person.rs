@@ -214,8 +214,10 @@ async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_aga
     let recall =
         || ContextOperation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary };
     place.done(recall()).await;
-    let again = place.operate(recall()).await;
-    assert!(matches!(again, OperationOutcome::NotDone(_)), "it is shown once: {again:?}");
+    let OperationOutcome::NotDone(again) = place.operate(recall()).await else {
+        panic!("it is shown once")
+    };
+    assert_eq!(again.line, "“plan the trip” is already shown in this context.");
     assert_eq!(place.done(ContextOperation::Undo).await, "The reference is removed.");
     assert_eq!(place.context().await, before);
     assert_eq!(place.archived().await.len(), 1, "nothing was left by any of it");
