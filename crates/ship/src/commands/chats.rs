@@ -1,5 +1,6 @@
 //! `ship chats`: lists the chats of the project.
 
+use std::cmp::Reverse;
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
@@ -36,6 +37,8 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             }
         }
     }
+    // Chats without a time come first, because they wait for an answer or cannot be read.
+    rows.sort_by_key(|row| updated_at(row).map(Reverse));
     if session.json {
         let rows: Vec<Json> = rows.into_iter().map(Json::Object).collect();
         output::print_json(&Json::Object(Object::from([("chats", rows)])))?;
@@ -78,18 +81,23 @@ fn describe(rows: &[Object]) -> Vec<String> {
     let number = |row: &Object, key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
     let count = |row: &Object| number(row, "messageCount").to_string();
     let width = rows.iter().map(|row| count(row).len()).max().unwrap_or_default();
+    let updated = |row: &Object| updated_at(row).map(output::format_time).unwrap_or_default();
+    let updated_width = rows.iter().map(|row| updated(row).len()).max().unwrap_or_default();
     let about = |row: &Object| {
         let count = count(row);
         let word = if count == "1" { "message " } else { "messages" };
-        let updated = row.get("updatedAt").and_then(Timestamp::from_json);
-        let updated = updated.map(output::format_time).unwrap_or_default();
+        let updated = updated(row);
         let waiting = match number(row, "queued") {
             0 => String::new(),
             queued => format!("  {queued} waiting"),
         };
-        format!("{count:>width$} {word}  {updated}{waiting}").trim_end().to_owned()
+        format!("{count:>width$} {word}  {updated:<updated_width$}{waiting}").trim_end().to_owned()
     };
     rows.iter().map(about).collect()
+}
+
+fn updated_at(row: &Object) -> Option<Timestamp> {
+    row.get("updatedAt").and_then(Timestamp::from_json)
 }
 
 /// Makes the row of a chat that cannot be read: its key and the problem.
@@ -137,5 +145,24 @@ pub(super) async fn unread_lines(
         if !full {
             return Ok(lines);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_aligned_where_a_chat_has_no_time() {
+        let row = |queued: u64, updated: Json| {
+            let mut row = Object::from([("messageCount", Json::from(2_u64))]);
+            row.set("queued", queued);
+            row.set("updatedAt", updated);
+            row
+        };
+        let at = Timestamp::from_millis(1_770_286_500_123).to_json();
+        let lines = describe(&[row(1, at.clone()), row(3, Json::Null), row(0, at)]);
+        assert_eq!(lines[0].find("1 waiting"), lines[1].find("3 waiting"));
+        assert!(lines[0].starts_with(&lines[2]), "{lines:?}");
     }
 }

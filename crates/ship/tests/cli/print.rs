@@ -171,7 +171,7 @@ fn chats_lists_each_chat_with_its_key_verbatim() {
 }
 
 #[test]
-fn chats_are_listed_in_columns() {
+fn chats_are_listed_in_columns_and_the_one_used_last_comes_first() {
     let ship = TestShip::new();
     for chat in ["a", "terminal:a-long-name"] {
         let _ = ship.run(&["send", "hello", "--chat", chat]).text();
@@ -183,6 +183,9 @@ fn chats_are_listed_in_columns() {
     let lines: Vec<&str> = plain.lines().collect();
     assert!(lines[0].starts_with("a                     10 messages  20"), "{plain}");
     assert!(lines[1].starts_with("terminal:a-long-name   2 messages  20"), "{plain}");
+    let _ = ship.run(&["send", "hello", "--chat", "terminal:a-long-name"]).text();
+    let plain = ship.run(&["chats"]).text();
+    assert!(plain.starts_with("terminal:a-long-name   4 messages  20"), "{plain}");
 }
 
 #[test]
