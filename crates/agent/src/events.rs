@@ -17,8 +17,13 @@ use crate::reply::{Outcome, Reply};
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// A chunk of the answer, in the form of the UI message stream.
+    /// A chunk of the answer, in the form and order of the UI message stream. A run that continues in another message
+    /// sends a second `start`, with the id of that message.
     Chunk(Chunk),
+    /// A chunk of what is known already: the first parts of another message, which the message before it had too, and
+    /// the output that the client gave to a call. A program that assembles messages needs it like any other chunk; a
+    /// program that prints the answer as it comes does not.
+    Repeated(Chunk),
     /// A text that `chat_send` delivered.
     Sent(String),
     /// The run ended or was parked.

@@ -4,7 +4,7 @@
 //!   `repair` sets aside files that a crash left half written.
 //! - `step` asks the model and handles its answer; `next_action` decides what comes next, `run_progress` holds the
 //!   unfinished message, `request_fit` makes the next request fit, `answer_end` interprets the end of an answer,
-//!   and `failure_notice` tells the person why there is none.
+//!   and `failure_notice` tells the person why there is none. `run_stream` keeps the order of what subscribers get.
 //! - `tool_calls` runs tools, `tool_host` serves their requests to the chat, `chat_send` delivers.
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for. `polling` has the pauses of all
@@ -27,6 +27,7 @@ mod repair;
 mod reply;
 mod request_fit;
 mod run_progress;
+mod run_stream;
 mod send;
 mod settle;
 mod step;

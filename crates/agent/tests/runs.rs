@@ -18,3 +18,4 @@ mod recorded;
 mod replies;
 mod sends;
 mod settled;
+mod streamed;

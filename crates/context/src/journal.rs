@@ -88,6 +88,8 @@ pub struct Journal {
     pub worked_ms: u64,
     /// The last ledger entry before the run began to wait for a person or the client; `None` in older journals.
     pub waits_since: Option<LedgerSeq>,
+    /// The indexes of calls that a person or the client has answered since the run last worked.
+    pub answered_calls: BTreeSet<usize>,
     /// Whether the journal says that the run has ended.
     pub has_ended: bool,
 }
@@ -188,6 +190,7 @@ impl Journal {
             begun_calls: BTreeSet::new(),
             finish_reason: None,
             waits_since: None,
+            answered_calls: BTreeSet::new(),
             has_ended: false,
         }
     }
@@ -203,12 +206,18 @@ impl Journal {
         };
         for object in rest.iter().filter(|line| !is_pause(line)) {
             let Some(line) = JournalLine::from_object(object) else { break };
+            let part = if let JournalLine::Part { at, .. } = &line { Some(*at) } else { None };
             if !journal.apply(line) {
                 break;
             }
-            let worked = object.get(WORKED).and_then(Json::as_u64).unwrap_or_default();
-            // A line without the time, as older programs wrote it, does not set it back.
-            journal.worked_ms = journal.worked_ms.max(worked);
+            match object.get(WORKED).and_then(Json::as_u64) {
+                Some(worked) => {
+                    journal.worked_ms = journal.worked_ms.max(worked);
+                    journal.answered_calls.clear();
+                }
+                // The process that receives an answer writes it without the time, as older programs wrote every line.
+                None => journal.answered_calls.extend(part),
+            }
         }
         Some(journal)
     }
@@ -282,6 +291,15 @@ mod tests {
         // The process that receives a person's answer writes it.
         objects.push(text(2).into_object());
         assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
+    }
+
+    #[test]
+    fn calls_count_as_answered_until_the_run_works_again() {
+        let mut objects = vec![start().to_object(), text(1).into_object_with_time(5)];
+        objects.push(text(1).into_object());
+        assert_eq!(Journal::read(&objects).unwrap().answered_calls, BTreeSet::from([1]));
+        objects.push(text(2).into_object_with_time(6));
+        assert_eq!(Journal::read(&objects).unwrap().answered_calls, BTreeSet::new());
     }
 
     #[test]

@@ -106,6 +106,8 @@ impl Assembler {
         };
         assembler.index_parts(0);
         assembler.resume_partials();
+        // A step without parts was interrupted before its answer, which is still to come.
+        assembler.in_step = matches!(assembler.message.parts().last(), Some(UiPart::StepStart(_)));
         assembler
     }
 
@@ -119,6 +121,11 @@ impl Assembler {
     pub fn into_message(mut self) -> UiMessage {
         self.settle_all();
         self.message
+    }
+
+    /// Whether a step has begun and not ended.
+    pub fn is_in_step(&self) -> bool {
+        self.in_step
     }
 
     /// Returns the reason why the answer ended, if the stream has given one.

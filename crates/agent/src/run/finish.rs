@@ -11,6 +11,7 @@ use ship_store::{
 };
 
 use super::run_progress::RunProgress;
+use super::run_stream::last_chunk;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::RunEvent;
@@ -25,15 +26,14 @@ pub(crate) async fn finish(
     mut progress: RunProgress,
     outcome: Outcome,
 ) -> Result<Outcome, RunError> {
-    let finish_reason = match &outcome {
-        Outcome::Done | Outcome::Parked => progress.mark.unwrap_or(FinishReason::Stop),
-        Outcome::Stopped => FinishReason::Other,
-        Outcome::Failed(sentence) => {
-            append_notice(&mut progress, work, NoticeKind::Failed, sentence);
-            work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
-            progress.mark.unwrap_or(FinishReason::Error)
-        }
-    };
+    progress.announce(work);
+    if let Outcome::Failed(sentence) = &outcome {
+        append_notice(&mut progress, work, NoticeKind::Failed, sentence);
+        work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
+    }
+    if outcome != Outcome::Stopped {
+        progress.end_step(work);
+    }
     let (start, mark) = (progress.start.clone(), progress.mark);
     let mut message = progress.assembler.into_message();
     close_message(&mut message);
@@ -56,10 +56,7 @@ pub(crate) async fn finish(
             vec![("message", Json::from(work.locked.engine.project.mask(&error.to_string())))];
         work.log(RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() });
     }
-    work.notify(&RunEvent::Chunk(Chunk::Finish {
-        finish_reason: Some(finish_reason),
-        message_metadata: None,
-    }));
+    work.notify(&RunEvent::Chunk(last_chunk(&outcome, mark)));
     work.notify(&RunEvent::Ended {
         run_id: start.run_id,
         message_id: start.message_id,

@@ -1,9 +1,11 @@
 //! The progress of a run: the message that it writes, and how much of it is in the journal.
 
+use std::collections::BTreeSet;
+
 use parking_lot::Mutex;
 use ship_context::{Journal, JournalLine};
 use ship_message::json::Object;
-use ship_message::{Assembler, Chunk, FinishReason, Role, ToolPart, UiPart};
+use ship_message::{Assembler, FinishReason, Role, ToolPart, UiPart};
 use ship_store::{LedgerSeq, Synced};
 
 use super::answer_end::must_be_journaled;
@@ -14,11 +16,14 @@ use crate::chat::switching_call;
 use crate::contexts::{OperationPlan, RunSwitches};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::RunEvent;
 
 /// The progress of a run: the message that it writes, and how much of it is in the journal.
 pub(crate) struct RunProgress {
     pub(crate) assembler: Assembler,
+    /// Whether subscribers know that this message begins or continues.
+    pub(super) is_announced: bool,
+    /// The indexes of the calls that were answered from outside while the run was parked.
+    pub(super) answered_calls: BTreeSet<usize>,
     pub(crate) journaled: usize,
     /// The number of messages that the run log names by id only, because it has them with an earlier request.
     pub(super) logged: usize,
@@ -50,6 +55,8 @@ impl RunProgress {
         Self {
             time: WorkingTime::resume(&journal, work.locked.engine.rules.run_deadline),
             journaled: journal.message.parts().len(),
+            is_announced: false,
+            answered_calls: journal.answered_calls,
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
             logged: messages_seen(work).await,
             cuts: 0,
@@ -63,10 +70,12 @@ impl RunProgress {
     }
 
     /// Continues with another message, after its journal was begun.
-    pub(crate) fn continue_with(&mut self, journal: Journal) {
+    pub(crate) fn continue_with(&mut self, work: &ActiveRun, journal: Journal) {
+        self.end_step(work);
         self.journaled = journal.message.parts().len();
         self.assembler = Assembler::new(journal.start.message_id.clone(), Some(journal.message));
         self.start = journal.start;
+        self.announce_next_message(work);
     }
 
     /// Returns the call whose switch is the next action of the run.
@@ -89,11 +98,6 @@ impl RunProgress {
         let now = parts.iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
         // Half of the range, so that the sum does not overflow.
         now + usize::try_from(self.start.earlier.steps).unwrap_or(usize::MAX / 2)
-    }
-
-    /// Adds a chunk to the message, and sends it to subscribers.
-    pub(crate) fn push(&mut self, work: &ActiveRun, chunk: Chunk) {
-        push_chunk(&mut self.assembler, work, chunk);
     }
 
     /// Journals the parts that are not in the journal yet.
@@ -171,11 +175,4 @@ impl RunProgress {
 
 fn part_line(parts: &[UiPart], at: usize, worked_ms: u64) -> Object {
     JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_with_time(worked_ms)
-}
-
-/// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.
-pub(super) fn push_chunk(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
-    if assembler.push(chunk.clone()).is_ok() {
-        work.notify(&RunEvent::Chunk(chunk));
-    }
 }

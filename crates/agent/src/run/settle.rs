@@ -1,7 +1,7 @@
 //! Settling: a run that outgrows the window continues in a new message.
 //!
 //! The parts so far go into the log, so that they can be pruned and summarised like other messages; see
-//! `ship_context::SettledWork`. No work is repeated, and subscribers do not notice.
+//! `ship_context::SettledWork`. No work is repeated.
 
 use ship_context::{Journal, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
@@ -29,7 +29,7 @@ pub(crate) async fn settle(
     };
     let next = journal.after_settling(count);
     work.locked.lane.begin_journal(next.start.to_object()).await?;
-    progress.continue_with(next);
+    progress.continue_with(work, next);
     Ok(())
 }
 

@@ -12,7 +12,8 @@ use super::failure_notice::{fit_failure, provider_failure, steps_notice};
 use super::finish::finish;
 use super::next_action::{NextAction, next_action};
 use super::request_fit::DoesNotFit;
-use super::run_progress::{RunProgress, push_chunk};
+use super::run_progress::RunProgress;
+use super::run_stream::{last_chunk, push_chunk};
 use super::settle::settle;
 use super::switch_context::{ends_run, make_switch, operate_during_run, until_ended_by_operation};
 use super::switch_loop::switch_loop_text;
@@ -46,10 +47,7 @@ async fn run_steps(
     mut progress: RunProgress,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    work.notify(&RunEvent::Chunk(Chunk::Start {
-        message_id: Some(progress.start.message_id.clone()),
-        message_metadata: None,
-    }));
+    progress.announce(work);
     let outcome = loop {
         if let Some(outcome) = outcome_of_answer(work, &mut progress) {
             break outcome;
@@ -73,7 +71,7 @@ async fn run_steps(
             NextAction::Switch(call) => make_switch(work, &mut progress, &call).await?,
             NextAction::Parked => {
                 progress.begin_waiting(work).await?;
-                return Ok(park(work, &progress));
+                return Ok(park(work, progress));
             }
             NextAction::Calls => {
                 if tool_calls::run(work, &mut progress, stop).await?
@@ -135,7 +133,10 @@ async fn ask_model(
     // After an answer that broke off, the next step has begun already; the request must not contain its start.
     match so_far.parts().last() {
         Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
-        _ => progress.push(work, Chunk::StartStep),
+        _ => {
+            progress.end_step(work);
+            progress.push(work, Chunk::StartStep);
+        }
     }
     let agent = Arc::clone(&work.locked.engine);
     let prepared = match progress.fit.prepare_request(work, &so_far).await? {
@@ -180,7 +181,7 @@ async fn ask_model(
             progress.cuts += 1;
             progress
                 .push(work, notice("cut", "The answer broke off; asking the model to continue."));
-            progress.push(work, Chunk::FinishStep);
+            progress.end_step(work);
             // A text may have ended before the call behind it was cut off. The new step shows that this was not the
             // end, to `next_action` and to the process that continues the run after a crash.
             progress.push(work, Chunk::StartStep);
@@ -199,7 +200,6 @@ async fn ask_model(
         Ok(answered) => {
             progress.cuts = 0;
             progress.fit.note_accepted(work).await;
-            progress.push(work, Chunk::FinishStep);
             log_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;
             Ok(None)
@@ -208,10 +208,12 @@ async fn ask_model(
 }
 
 /// Parks a run: it stays in its journal, and the lane becomes free.
-fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
+fn park(work: &ActiveRun, mut progress: RunProgress) -> Outcome {
+    progress.end_step(work);
+    work.notify(&RunEvent::Chunk(last_chunk(&Outcome::Parked, None)));
     work.notify(&RunEvent::Ended {
-        run_id: progress.start.run_id.clone(),
-        message_id: progress.start.message_id.clone(),
+        run_id: progress.start.run_id,
+        message_id: progress.start.message_id,
         outcome: Outcome::Parked,
     });
     Outcome::Parked

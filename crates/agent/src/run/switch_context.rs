@@ -217,7 +217,7 @@ async fn enter_context(
     };
     let next = journal.after_switching(call_id);
     work.locked.lane.begin_journal(next.start.to_object()).await?;
-    progress.continue_with(next);
+    progress.continue_with(work, next);
     work.reload_context(view).await
 }
 

@@ -11,7 +11,7 @@ use crate::harness::{Setup, TestAgent, mark};
 const EFFECTS: usize = 5;
 
 /// Effects with long outputs, one after the other, with a word before some of them.
-fn setup() -> Setup {
+pub(super) fn setup() -> Setup {
     let effect = |id| call(id, "effect", r#"{"do":"long"}"#);
     let send = call("s", "chat_send", r#"{"text":"on my way"}"#);
     let script = [

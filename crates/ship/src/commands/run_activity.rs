@@ -87,7 +87,10 @@ impl RunActivity {
             RunEvent::Waiting(LaneWaiting::OtherProcess | LaneWaiting::FrozenProcess(_)) => {
                 self.set("waiting for another process");
             }
-            RunEvent::Sent(_) | RunEvent::Ended { .. } | RunEvent::Reply(_) => {}
+            RunEvent::Repeated(_)
+            | RunEvent::Sent(_)
+            | RunEvent::Ended { .. }
+            | RunEvent::Reply(_) => {}
         }
     }
 

@@ -240,7 +240,7 @@ impl<'a> Screen<'a> {
                 self.is_cut = *finish_reason == Some(FinishReason::Length);
                 Ok(())
             }
-            RunEvent::Chunk(_) | RunEvent::Reply(_) => Ok(()),
+            RunEvent::Chunk(_) | RunEvent::Repeated(_) | RunEvent::Reply(_) => Ok(()),
         }
     }
 
