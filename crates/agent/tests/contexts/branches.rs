@@ -201,11 +201,11 @@ async fn the_title_of_a_branch_says_what_it_is() {
     let active =
         async || place.agent.contexts(&chat()).await.unwrap().unwrap().active.title().to_owned();
     place.done(fork("early")).await;
-    assert_eq!(active().await, "the trip (copy up to “early”)");
+    assert_eq!(active().await, "the trip (copy up to ‘early’)");
     place.done(ContextOperation::Fork { at: None, to: None }).await;
     assert_eq!(active().await, "the trip (copy)");
     place.done(rewind("early")).await;
-    assert_eq!(active().await, "the trip (back at “early”)");
+    assert_eq!(active().await, "the trip (back at ‘early’)");
     place.done(rewind(&boat)).await;
     assert_eq!(active().await, "the trip (rewound)");
 }

@@ -12,7 +12,7 @@ use super::utterance::{Speaker, Utterance, iter_utterances, spoken_messages};
 const COLUMNS_MAX: usize = 60;
 
 /// The beginnings of the notes in the titles of branches.
-const BRANCH_NOTES: [&str; 4] = ["copy", "back at “", "rewound", "asked again"];
+const BRANCH_NOTES: [&str; 4] = ["copy", "back at ", "rewound", "asked again"];
 
 /// Cleans a title that was given; `None` if it is empty.
 pub fn clean_title(given: &str) -> Option<String> {
@@ -20,19 +20,32 @@ pub fn clean_title(given: &str) -> Option<String> {
 }
 
 /// Makes the title of a branch, which an operation made at a checkpoint or elsewhere: the title of its origin, and a
-/// note that says what the branch is. The note is never cut off, and a branch of a branch has one.
+/// note that says what the branch is. The note is never cut off, and a branch of a branch has one. Copies of copies are
+/// numbered, so that their titles differ.
 pub fn branch_title(origin: &str, operation: &str, checkpoint: Option<&str>) -> String {
-    let note = match (operation, checkpoint) {
-        ("rewind", Some(name)) => format!("back at “{}”", cut_to(name, COLUMNS_MAX / 3)),
-        ("rewind", None) => "rewound".to_owned(),
-        ("retry", _) => "asked again".to_owned(),
-        (_, Some(name)) => format!("copy up to “{}”", cut_to(name, COLUMNS_MAX / 3)),
-        (_, None) => "copy".to_owned(),
-    };
     let is_branch = |(_, note): &(&str, &str)| BRANCH_NOTES.iter().any(|it| note.starts_with(it));
     let noted = origin.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
-    let title = noted.filter(is_branch).map_or(origin, |(title, _)| title);
+    let noted = noted.filter(is_branch);
+    let note = match (operation, checkpoint) {
+        ("rewind", Some(name)) => format!("back at ‘{}’", cut_to(name, COLUMNS_MAX / 3)),
+        ("rewind", None) => "rewound".to_owned(),
+        ("retry", _) => "asked again".to_owned(),
+        (_, Some(name)) => format!("copy up to ‘{}’", cut_to(name, COLUMNS_MAX / 3)),
+        (_, None) => match noted.and_then(|(_, note)| copy_number(note)) {
+            Some(number) => format!("copy {}", number.saturating_add(1)),
+            None => "copy".to_owned(),
+        },
+    };
+    let title = noted.map_or(origin, |(title, _)| title);
     format!("{} ({note})", cut_to(title, COLUMNS_MAX - columns(&note) - 3))
+}
+
+/// Returns the number of a copy from its note, in which the first one has none.
+fn copy_number(note: &str) -> Option<u32> {
+    match note.strip_prefix("copy")? {
+        "" => Some(1),
+        number => number.strip_prefix(' ')?.parse().ok(),
+    }
 }
 
 /// Returns a title without the note that a question was asked again or taken back. Where no other context has the rest
@@ -219,15 +232,18 @@ mod tests {
     fn the_title_of_a_branch_says_what_it_is_however_long_its_origin_is_called() {
         for (origin, operation, checkpoint, expected) in [
             ("Dinner", "fork", None, "Dinner (copy)"),
-            ("Dinner (copy)", "rewind", Some("early"), "Dinner (back at “early”)"),
-            ("Dinner (back at “early”)", "fork", Some("late"), "Dinner (copy up to “late”)"),
+            ("Dinner (copy)", "fork", None, "Dinner (copy 2)"),
+            ("Dinner (copy 2)", "fork", None, "Dinner (copy 3)"),
+            ("Dinner (copy up to ‘late’)", "fork", None, "Dinner (copy)"),
+            ("Dinner (copy)", "rewind", Some("early"), "Dinner (back at ‘early’)"),
+            ("Dinner (back at “early”)", "fork", Some("late"), "Dinner (copy up to ‘late’)"),
             ("Dinner (for two)", "rewind", None, "Dinner (for two) (rewound)"),
             ("Dinner (rewound)", "retry", None, "Dinner (asked again)"),
         ] {
             assert_eq!(branch_title(origin, operation, checkpoint), expected);
         }
         let long = branch_title(&"汉".repeat(40), "rewind", Some(&"x".repeat(80)));
-        assert!(columns(&long) <= COLUMNS_MAX && long.contains("… (back at “xxx"), "{long}");
+        assert!(columns(&long) <= COLUMNS_MAX && long.contains("… (back at ‘xxx"), "{long}");
     }
 
     proptest! {
