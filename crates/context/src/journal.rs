@@ -64,7 +64,7 @@ pub enum JournalLine {
         /// The reason why it ended.
         reason: FinishReason,
     },
-    /// A call waits for a person or the client, who had sent the ledger's entries up to `seen` by then.
+    /// A call waits for a person or the client. The entries of the ledger up to `seen` were sent before.
     Waits {
         /// The last entry of the ledger before the run waited.
         seen: LedgerSeq,

@@ -69,8 +69,8 @@ impl UnnumberedLine {
         Self { kind, rev: 0, inbox: None, body: inner, blobs: None }
     }
 
-    /// Appends the line and its newline to `out`. `batch` has the first and the last number of the lines that are
-    /// written together.
+    /// Appends the line and its newline to `out`. `batch` has the first and the last number of the lines that
+    /// are written together.
     pub fn write(&self, seq: u64, batch: Option<(u64, u64)>, out: &mut Vec<u8>) {
         use std::io::Write as _;
         let start = out.len();

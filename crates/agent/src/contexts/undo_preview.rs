@@ -29,8 +29,8 @@ impl UndoPreview {
 }
 
 impl Agent {
-    /// Tells what [`ContextOperation::Undo`](crate::ContextOperation::Undo) would take back; `None` before the first
-    /// message.
+    /// Tells what [`ContextOperation::Undo`](crate::ContextOperation::Undo) would take back; `None` before
+    /// the first message.
     ///
     /// # Errors
     /// Fails if the chat cannot be read.

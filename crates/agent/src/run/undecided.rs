@@ -1,7 +1,7 @@
 //! Calls that were left undecided: the person sent another message instead of a decision.
 //!
 //! The setting `tools.onUndecided` says what happens then. By default the calls are answered, the run ends with what it
-//! has said, and the message is answered by the next run, so that nobody waits for ever. A message that was sent before
+//! has said, and the message is answered by the next run, so that no message waits for ever. A message that was sent before
 //! the person could know of the question is no sign of that, and waits.
 
 use std::sync::Arc;

@@ -147,8 +147,8 @@ pub fn entry_key(line: &RawLine) -> Option<&str> {
 }
 
 /// Returns the next number of a ledger that has given the numbers up to `given`, for a context that has promoted the
-/// entries up to `cursor`. It is above both: either may come from an older copy, and a run never reads an entry below
-/// the cursor.
+/// entries up to `cursor`. It is above both: either may come from an older copy, and a run never reads an entry
+/// below the cursor.
 pub fn next_number(given: u64, cursor: Option<LedgerSeq>) -> LedgerSeq {
     LedgerSeq::new(given).max(cursor.unwrap_or(LedgerSeq::new(0))).next()
 }

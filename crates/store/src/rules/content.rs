@@ -21,8 +21,8 @@ pub struct PreparedLine {
     pub line: UnnumberedLine,
 }
 
-/// Makes a line from a message or an event of at most `bytes_max` bytes. Returns the texts that must be stored before
-/// the line.
+/// Makes a line from a message or an event of at most `bytes_max` bytes. Returns the texts that must be stored
+/// before the line.
 pub(super) fn prepare_line(
     new: NewLine,
     bytes_max: usize,

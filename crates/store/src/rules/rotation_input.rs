@@ -94,8 +94,8 @@ impl PreparedRotation {
     }
 }
 
-/// Returns the piece as the chat reads it. A piece of the chat's own logs is taken from there, like any kept or sealed
-/// line.
+/// Returns the piece as the chat reads it. A piece of the chat's own logs is taken from there, like any kept
+/// or sealed line.
 fn own_piece(piece: LogPiece, chat: &ChatKey) -> LogPiece {
     match piece {
         LogPiece::Of { chat: of, log, first, last } if of == *chat => match log {

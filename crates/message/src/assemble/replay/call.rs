@@ -11,7 +11,7 @@ use crate::validate::is_record;
 impl Replay<'_> {
     /// Adds a call: its input, the request for its approval, and its result at the end of the step.
     pub(super) fn add_tool(&mut self, part: &ToolPart) {
-        let Some(call) = Call::of(part) else { return };
+        let Some(call) = ReplayedCall::of(part) else { return };
         // A second part with this id could not be told from the first.
         if !self.calls.insert(call.id.clone()) {
             return;
@@ -38,7 +38,7 @@ impl Replay<'_> {
 }
 
 /// A call with the fields that every chunk about it needs.
-struct Call<'a> {
+struct ReplayedCall<'a> {
     object: &'a Object,
     state: ToolState,
     /// The state without approval: how far input and result have come.
@@ -48,7 +48,7 @@ struct Call<'a> {
     is_dynamic: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ReplayedCall<'a> {
     fn of(part: &'a ToolPart) -> Option<Self> {
         let object = part.object();
         Some(Self {
@@ -195,8 +195,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Returns how far input and result have come. A request for approval and a denial replace that state, and leave the
-/// fields.
+/// Returns how far input and result have come. A request for approval and a denial replace that state, and
+/// leave the fields.
 fn progress(part: &ToolPart) -> ToolState {
     let has = |key| part.field(key).is_some();
     match part.state() {
