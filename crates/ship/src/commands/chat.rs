@@ -297,7 +297,7 @@ impl ChatScreen<'_> {
         let model = self.session.describe_model();
         self.print_note(&match self.session.chosen_model() {
             Some(chosen) if chosen.is_kept => {
-                format!("{model}, in this chat; /model - goes back to the settings'.")
+                format!("{model}, in this chat; /model - returns to the model in the settings.")
             }
             Some(_) => format!("{model}, until you leave."),
             None if self.session.is_offline() => model,

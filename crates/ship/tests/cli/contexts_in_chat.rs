@@ -62,7 +62,7 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
         "“The copy” is shown here, for reference.\n",
         "No archived context fits `moon`. Nothing has changed. The newest are:\n  c_",
         "Which one? An id, words of it, or - for the one left last.\n",
-        "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.\n",
+        "/context takes list, show, new, load, recall, clear, rename or undo; /help tells more.\n",
         "\n* Context of ",
         "“Dinner”\n",
     ] {

@@ -23,7 +23,10 @@ fn a_model_is_chosen_for_one_call_or_kept_with_the_chat() {
         let lines = "three\n/model tiny\nfour\n/model\n";
         let out = world.ship.piped(&["chat"], lines).text();
         assert_eq!(out.matches("tiny of ").count(), 2, "{out}");
-        assert!(out.contains(", in this chat; /model - goes back to the settings'."), "{out}");
+        assert!(
+            out.contains(", in this chat; /model - returns to the model in the settings."),
+            "{out}"
+        );
         assert_eq!(out.matches("Known here: model-of-tests, tiny, small\n").count(), 2, "{out}");
         // The next process and the commands that explain requests know it, too.
         let _ = world.send("five").text();

@@ -69,7 +69,7 @@ fn parse_context(rest: &str) -> LineMeaning {
             LineMeaning::Usage("/context clear leaves this context; say nothing else.")
         }
         _ => LineMeaning::Usage(
-            "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.",
+            "/context takes list, show, new, load, recall, clear, rename or undo; /help tells more.",
         ),
     }
 }
