@@ -93,7 +93,7 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
             let instructions = instructions.clone();
             let flags =
                 commands::compact::CompactFlags { dry_run: *dry_run, undo: *undo, instructions };
-            commands::compact::run(session, flags, None).await
+            commands::compact::run(session, flags, commands::compact::CompactPlace::Shell).await
         }
         Command::Context(command) => commands::context::run(session, &command.into()).await,
         Command::Checkpoint { name } => {

@@ -23,6 +23,7 @@ use ship_project::OnUndecided;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
+use super::compact::CompactPlace;
 use super::context::{self, ContextRequest};
 use super::context_news::ContextNews;
 use super::frozen_holder::FrozenHolder;
@@ -325,7 +326,9 @@ impl ChatScreen<'_> {
                 .print_note("/edit writes a message; this question comes first.")
                 .map(|()| ExitCode::SUCCESS),
             Slash::Inspect => collect_keys(keyboard, super::inspect::run(session)).await,
-            Slash::Compact(request) => super::compact::run(session, request, keyboard).await,
+            Slash::Compact(request) => {
+                super::compact::run(session, request, CompactPlace::Chat(keyboard)).await
+            }
             Slash::Model(name) => self.choose_model(name).await.map(|()| ExitCode::SUCCESS),
             Slash::Undo(exchanges) => return self.undo(exchanges).await,
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,

@@ -33,18 +33,51 @@ pub(crate) struct CompactFlags {
     pub(crate) instructions: Option<String>,
 }
 
-/// Compacts, previews or undoes. In a chat, the keyboard is read meanwhile.
+/// The place where the command was given.
+#[derive(Clone, Copy)]
+pub(crate) enum CompactPlace<'a> {
+    Shell,
+    /// A chat, whose keyboard is read meanwhile if it has one.
+    Chat(Option<&'a Keyboard>),
+}
+
+impl<'a> CompactPlace<'a> {
+    fn keyboard(self) -> Option<&'a Keyboard> {
+        match self {
+            Self::Shell => None,
+            Self::Chat(keyboard) => keyboard,
+        }
+    }
+
+    /// Returns the command that undoes a compaction.
+    fn undo_command(self, session: &Session) -> String {
+        match self {
+            Self::Shell => session.chat_flags.add_to("ship compact --undo"),
+            Self::Chat(_) => "/compact undo".to_owned(),
+        }
+    }
+
+    /// Says how a compaction that was stopped starts again.
+    fn restart_hint(self) -> &'static str {
+        match self {
+            Self::Shell => "`ship compact` starts again",
+            Self::Chat(_) => "/compact starts again",
+        }
+    }
+}
+
+/// Compacts, previews or undoes.
 pub(crate) async fn run(
     session: &Session,
     flags: CompactFlags,
-    keyboard: Option<&Keyboard>,
+    place: CompactPlace<'_>,
 ) -> Result<ExitCode, Failure> {
     if flags.undo {
-        collect_keys(keyboard, undo(session)).await?;
+        collect_keys(place.keyboard(), undo(session)).await?;
     } else if flags.dry_run {
-        collect_keys(keyboard, print_plan(session)).await?;
+        collect_keys(place.keyboard(), print_plan(session)).await?;
     } else {
-        compact(session, flags.instructions, keyboard).await?;
+        compact(session, flags.instructions, place).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,9 +85,9 @@ pub(crate) async fn run(
 async fn compact(
     session: &Session,
     wishes: Option<String>,
-    keyboard: Option<&Keyboard>,
+    place: CompactPlace<'_>,
 ) -> Result<(), Failure> {
-    let agent = session.agent()?;
+    let (agent, keyboard) = (session.agent()?, place.keyboard());
     let mut activity = RunActivity::begin(session).making_room(MAKING_ROOM);
     let listener = agent.listen(&session.chat);
     let compacting = unless_frozen(session, &agent, agent.compact(&session.chat, wishes));
@@ -67,7 +100,7 @@ async fn compact(
             break_line();
         }
         return Err(Failure::new("stopped", "stopped; nothing is lost")
-            .with_hint("`ship compact` starts again")
+            .with_hint(place.restart_hint())
             .by_interrupt(true));
     };
     let compacted = compacted?;
@@ -85,14 +118,13 @@ async fn compact(
         }
         messages => count_text(messages, "message became", "messages became") + " a summary",
     };
-    let undo = session.chat_flags.add_to("ship compact --undo");
     let back = match compacted.purged {
         true => {
             "It cannot be undone: the originals are deleted (`context.history.archiveOnCompact` is false). \
              The ledger keeps the conversation."
                 .to_owned()
         }
-        false => format!("Undo it with: {undo}"),
+        false => format!("Undo it with: {}", place.undo_command(session)),
     };
     let told = format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",

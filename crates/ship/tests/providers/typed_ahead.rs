@@ -199,6 +199,7 @@ fn lines_that_are_typed_during_a_compaction_wait_each_by_itself_and_so_does_a_dr
     world.server.then(said("Land."));
     gate.open();
     terminal.until("became a summary");
+    terminal.until("Undo it with: /compact undo");
     terminal.until("> and then?");
     terminal.until("Land.");
     terminal.until("> /model");
@@ -217,6 +218,7 @@ fn ctrl_c_in_a_compaction_brings_the_lines_back_to_the_prompt() {
     terminal.until("(queued: and then?)");
     terminal.interrupt();
     terminal.until("nothing is lost");
+    terminal.until("/compact starts again");
     terminal.until("> and then?");
     terminal.types("\u{3}");
     terminal.until("> ");
