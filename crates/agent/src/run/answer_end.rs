@@ -49,13 +49,19 @@ pub(crate) fn must_be_journaled(reason: FinishReason) -> bool {
 /// Ends a run whose model says nothing and calls nothing. If the person was told nothing in the whole run, the run
 /// fails with a sentence that says so.
 fn outcome_of_silence(message: &UiMessage, was_settled: bool) -> Option<Outcome> {
-    if has_calls(last_step(message)) || !message.text().trim().is_empty() {
+    let step = last_step(message);
+    if has_calls(step) || has_text(step) {
         return None;
     }
-    if was_settled || has_calls(message.parts()) {
+    // Otherwise the model would be asked the same again, as often as it says nothing.
+    if was_settled || has_calls(message.parts()) || has_text(message.parts()) {
         return Some(Outcome::Done);
     }
     Some(Outcome::Failed("The model gave an empty answer. Ask again, or rephrase it.".to_owned()))
+}
+
+fn has_text(parts: &[UiPart]) -> bool {
+    parts.iter().any(|part| matches!(part, UiPart::Text(text) if !text.text().trim().is_empty()))
 }
 
 fn has_calls(parts: &[UiPart]) -> bool {

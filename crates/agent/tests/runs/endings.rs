@@ -95,6 +95,11 @@ async fn a_model_that_says_nothing_has_failed_unless_its_tools_did_the_work() {
     assert!(sentence.contains("gave an empty answer"), "{sentence}");
     assert_eq!(test.context().await[1], format!("assistant: {sentence}"));
 
+    let said_before = [calls(&[said("Let me see."), call("1", "look", "{}")]), nothing()];
+    let test = Setup::scripted(&said_before).agent();
+    assert_eq!(test.say("hi").await, Some(Outcome::Done));
+    assert_eq!(test.model().asked(), 2, "it is not asked again and again");
+
     let worked = [calls(&[call("1", "look", "{}")]), nothing()];
     let test = Setup::scripted(&worked).agent();
     assert_eq!(test.say("hi").await, Some(Outcome::Done));
