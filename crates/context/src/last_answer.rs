@@ -3,6 +3,9 @@
 //! The person reads a notice when an answer is stopped, cut off or fails. The model is not sent notices; it gets one
 //! sentence instead, with the person's next message. The sentence is stored in that message, so that all later
 //! requests have the same bytes.
+//!
+//! Of an answer that reached its length limit the model is told nothing: its words are there and end too early. Small
+//! models repeated the sentence about it in later answers, as if it were a part of the talk.
 
 use ship_message::{FinishReason, Role, UiMessage};
 use ship_record::{Metadata, without_notices};
@@ -24,8 +27,9 @@ pub fn note_about_last_answer<'m>(
         return Some("Your last answer was stopped by the person.");
     }
     match metadata.finish_reason() {
+        Some(FinishReason::Length) if said_something => None,
         Some(FinishReason::Length) => {
-            Some("Your last answer was cut off: it reached the limit of its length.")
+            Some("The message before this one got no answer: the length limit was reached first.")
         }
         Some(FinishReason::ContentFilter) => {
             Some("Your last answer was cut off by the provider's content filter.")
@@ -60,9 +64,10 @@ mod tests {
     fn the_model_learns_how_its_last_answer_ended_unless_it_ended_well() {
         assert_eq!(note("{}", "Half"), None);
         assert_eq!(note(r#"{"kind":"summary","error":"x"}"#, "Half"), None);
+        assert_eq!(note(r#"{"finishReason":"length"}"#, "Half"), None);
         for (metadata, text, piece) in [
             (r#"{"interrupted":true}"#, "(stopped)", "stopped by the person"),
-            (r#"{"finishReason":"length"}"#, "Half", "limit of its length"),
+            (r#"{"finishReason":"length"}"#, "", "length limit"),
             (r#"{"finishReason":"content-filter","error":"x"}"#, "Half", "content filter"),
             (r#"{"error":"no"}"#, "no", "got no answer"),
             (r#"{"error":"no"}"#, "Half", "broke off"),
