@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
-    About, BlobError, BlobRef, Chat, ChatLook, ChatOverview, StorageError, StoreFuture,
+    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatLook, ChatOverview, Moment,
+    StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -38,6 +39,14 @@ impl Store for Counted {
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         self.chats.create(key, about)
+    }
+
+    fn moment(&self) -> Moment {
+        self.chats.moment()
+    }
+
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats> {
+        self.chats.changed(after)
     }
 
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, AppendError, ChatKey, ContextLog, Delivery, DerivedFiles, LaneError, LaneHolder,
-    Ledger, LedgerLine, LedgerSeq, NewLine, Position, PurgeError, Purged, ReadError, RotateError,
-    Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem, StoreFuture, View,
+    AcceptError, AppendError, ChangeFuture, ChatKey, ContextLog, Delivery, DerivedFiles, LaneError,
+    LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment, NewLine, Position, PurgeError, Purged,
+    ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError,
+    StorageProblem, StoreFuture, View,
 };
 
 /// One chat: its logs, and the lane that one run at a time may hold.
@@ -45,6 +46,14 @@ pub trait Chat: Send + Sync {
     fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
         Box::pin(async { Ok(None) })
     }
+
+    /// Returns the present moment, for a caller that reads the chat and then waits for a change.
+    fn moment(&self) -> Moment;
+
+    /// Waits until something has arrived in the chat after a moment, from any process: an entry of the ledger, or its
+    /// lane was given back. Now and then it returns without a change. What the holder of the lane writes to the context
+    /// log ends no wait.
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment>;
 
     /// Reads everything that decides the next action in the chat, with the first `limit` lines of the ledger behind
     /// the context's inbox cursor. A store can implement this with a single read.

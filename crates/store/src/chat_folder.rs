@@ -34,6 +34,15 @@ pub(crate) fn folder_name(key: &ChatKey) -> String {
     format!("{}~{}", &encoded[..cut], &digest[..32])
 }
 
+/// Returns the key that a folder is named after; `None` if the name may be cut, so that it tells no key.
+pub(crate) fn key_of_folder(folder: &str) -> Option<ChatKey> {
+    let is_digest = |end: &str| end.len() == 32 && end.bytes().all(|b| b.is_ascii_hexdigit());
+    // At most two bytes more than usual are cut off, in front of the digest.
+    let may_be_cut = folder.len() >= NAME_BYTES_MAX - 2
+        && folder.rsplit_once('~').is_some_and(|(_, end)| is_digest(end));
+    decoded_name(folder).filter(|key| !may_be_cut && folder_name(key) == folder)
+}
+
 /// Returns the key that a folder may be named after. The caller confirms it with [`folder_name`].
 pub(crate) fn decoded_name(folder: &str) -> Option<ChatKey> {
     let mut bytes = Vec::with_capacity(folder.len());
@@ -89,6 +98,19 @@ mod tests {
         assert_eq!(name("api:chat:7"), "api%3Achat%3A7");
         assert_eq!(name("../x"), "..%2Fx");
         assert_eq!(name("🦜"), "%F0%9F%A6%9C");
+    }
+
+    #[test]
+    fn a_folder_tells_its_key_unless_its_name_is_cut() {
+        for key in ["api:chat:7", "🦜", "a~0123456789abcdef0123456789abcdef"] {
+            assert_eq!(key_of_folder(&name(key)), key.parse().ok(), "{key}");
+        }
+        for length in 195..300 {
+            let key = format!("{}é", "k".repeat(length));
+            let told = key_of_folder(&name(&key));
+            assert!(told.is_none_or(|told| told.as_str() == key), "{key}");
+        }
+        assert_eq!(key_of_folder("%ZZ"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! calls and nothing else; [`MemoryDisk`] forgets everything when it is dropped; the simulated disk of the testkit
 //! fails, tears and loses on command.
 
+mod change_marks;
 mod memory;
 mod real;
 
@@ -76,7 +77,22 @@ pub trait Disk: Send + Sync {
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
+    /// Shows other processes that a chat, given by its folder, has changed. The mark is not durable.
+    fn mark_changed(&self, _chat_folder: &str) -> io::Result<()> {
+        Ok(())
+    }
+    /// Calls `seen` with the folder of each chat that another process marks, until the returned value is dropped;
+    /// marks of this process may be seen too. Returns `None` on a disk that cannot be watched.
+    fn watch_changes(&self, _seen: SeenChange) -> io::Result<Option<ChangeWatch>> {
+        Ok(None)
+    }
 }
+
+/// Gets the folder of a chat that has changed; `None` if the disk has lost count of the changes.
+pub type SeenChange = Box<dyn Fn(Option<&str>) + Send + Sync>;
+
+/// Watches the marks of other processes until it is dropped.
+pub type ChangeWatch = Box<dyn Send + Sync>;
 
 /// An open file. Dropping it releases its lock.
 pub trait DiskFile: Send + Sync {

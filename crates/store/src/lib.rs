@@ -28,6 +28,7 @@
 //! # }).unwrap();
 //! ```
 
+mod changes;
 mod chat;
 mod chat_folder;
 mod clock;
@@ -46,6 +47,7 @@ mod scan;
 mod store;
 mod store_future;
 
+pub use changes::{ChangeFeed, ChangeFuture, ChangedChats, Moment};
 pub use chat::{About, Chat, ChatState, Lane, Synced};
 pub use chat_folder::chat_folder;
 pub use clock::SystemClock;

@@ -13,8 +13,8 @@ use ship_message::UiMessage;
 use ship_message::json::Object;
 
 use crate::{
-    About, BlobError, Chat, ChatKey, Durability, Head, LedgerLine, ReadError, StorageError,
-    StorageProblem, StoreFuture, Timestamp, View,
+    About, BlobError, ChangeFuture, ChangedChats, Chat, ChatKey, Durability, Head, LedgerLine,
+    Moment, ReadError, StorageError, StorageProblem, StoreFuture, Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
@@ -42,6 +42,14 @@ pub trait Store: Send + Sync {
 
     /// Opens a chat, or makes it if there is none with this key. The description of an existing chat stays.
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError>;
+
+    /// Returns the present moment, for a caller that reads chats and then waits for a change.
+    fn moment(&self) -> Moment;
+
+    /// Waits until any chat has changed after a moment: something has arrived in it, from any process, or this process
+    /// has written to its context log. Now and then it returns without a change, and then says that it may have missed
+    /// some.
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats>;
 
     /// Stores bytes under their digest.
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError>;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ship_message::json::Object;
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
@@ -265,5 +266,29 @@ fn a_process_whose_lane_was_removed_writes_nothing_more() {
         drop(lane);
         first.write(Write::Message, "m3").await.unwrap();
         assert_eq!(second.read(Write::Message).await, ["m2", "m3"]);
+    });
+}
+
+/// The system reports the change. The slow look behind it would say that it may have missed some.
+#[test]
+fn a_change_in_one_process_ends_the_wait_of_another_at_once() {
+    block_on(async {
+        let project = tempfile::tempdir().unwrap();
+        let store = || FileStore::new(project.path(), options()).unwrap();
+        let (first, second) = (store(), store());
+        let begun = Begun::new(&first, "a").await;
+        // A key that is too long for a folder is known by its hash alone.
+        let long = Begun::new(&first, &"k".repeat(299)).await;
+
+        let moment = second.moment();
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        let changed = second.changed(moment).await;
+        assert_eq!((changed.chats, changed.is_partial), (vec![begun.chat.key().clone()], false));
+
+        let other = second.open(long.chat.key()).await.unwrap().unwrap();
+        let moment = other.moment();
+        long.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        let other_changed = tokio::time::timeout(Duration::from_secs(5), other.changed(moment));
+        other_changed.await.expect("before the slow look");
     });
 }

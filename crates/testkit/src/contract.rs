@@ -62,6 +62,10 @@ macro_rules! store_contract {
                 a_purge_takes_only_what_is_sealed,
                 a_purge_leaves_the_blobs,
                 archived_contexts_are_listed_by_their_snapshots,
+                what_arrives_in_a_chat_ends_a_wait_for_it,
+                what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store,
+                a_wait_for_one_chat_goes_on_when_another_changes,
+                a_lane_goes_to_the_caller_that_waits_for_it,
             );
         }
     };
@@ -76,6 +80,8 @@ macro_rules! store_contract {
     };
 }
 
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod changes;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod chats;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
@@ -93,6 +99,7 @@ mod sealed;
 
 /// The promises, one function each.
 pub mod promises {
+    pub use super::changes::*;
     pub use super::chats::*;
     pub use super::context_log::*;
     pub use super::elsewhere::*;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
+use ship_store::disk::{ChangeWatch, Disk, DiskFile, FileLook, MemoryDisk, OpenMode, SeenChange};
 use ship_store::{Clock, Timestamp};
 
 /// What shall go wrong.
@@ -473,6 +473,15 @@ impl Disk for SimDisk {
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         self.change()?;
         self.call(|| self.disk.sync_folder(path), |_| Some(Op::SyncFolder(path.to_owned())))
+    }
+
+    // Marks are no content, so no fault meets them.
+    fn mark_changed(&self, chat_folder: &str) -> io::Result<()> {
+        self.disk.mark_changed(chat_folder)
+    }
+
+    fn watch_changes(&self, seen: SeenChange) -> io::Result<Option<ChangeWatch>> {
+        self.disk.watch_changes(seen)
     }
 }
 

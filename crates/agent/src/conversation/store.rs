@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ship_message::json::Object;
 use ship_store::{
-    About, AcceptError, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook, ContextLog,
-    Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq, NewLine, Position,
-    PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName,
-    StorageError, StorageProblem, Store, StoreFuture, Synced,
+    About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatKey,
+    ChatLook, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq,
+    Moment, NewLine, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation,
+    RunRecords, SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -39,6 +39,14 @@ impl Store for ConversationStore {
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         let creating = self.memory.create(key, about);
         Box::pin(async move { Ok(self.chat(creating.await?)) })
+    }
+
+    fn moment(&self) -> Moment {
+        self.memory.moment()
+    }
+
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats> {
+        self.memory.changed(after)
     }
 
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError> {
@@ -106,6 +114,14 @@ impl Chat for ConversationChat {
     fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let taking = self.memory.lane_now(purpose);
         Box::pin(async move { Ok(self.with_lane(taking.await?)) })
+    }
+
+    fn moment(&self) -> Moment {
+        self.memory.moment()
+    }
+
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment> {
+        self.memory.changed(after)
     }
 
     fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {

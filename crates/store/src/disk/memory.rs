@@ -3,18 +3,31 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 use rustix::io::Errno;
 
-use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
+use super::{ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode, SeenChange};
 
 /// A disk made of maps. Its clones share the same files.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDisk {
     tree: Arc<Mutex<Tree>>,
+    watchers: Arc<Watchers>,
+}
+
+/// The stores on this disk that want to know of changes.
+#[derive(Default)]
+struct Watchers {
+    seen: Mutex<Vec<Weak<SeenChange>>>,
+}
+
+impl std::fmt::Debug for Watchers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watchers").field("count", &self.seen.lock().len()).finish()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -203,6 +216,22 @@ impl Disk for MemoryDisk {
             return Err(Errno::NOTDIR.into());
         }
         Ok(())
+    }
+
+    fn mark_changed(&self, chat_folder: &str) -> io::Result<()> {
+        let watchers = {
+            let mut watchers = self.watchers.seen.lock();
+            watchers.retain(|seen| seen.strong_count() > 0);
+            watchers.clone()
+        };
+        watchers.iter().filter_map(Weak::upgrade).for_each(|seen| seen(Some(chat_folder)));
+        Ok(())
+    }
+
+    fn watch_changes(&self, seen: SeenChange) -> io::Result<Option<ChangeWatch>> {
+        let seen = Arc::new(seen);
+        self.watchers.seen.lock().push(Arc::downgrade(&seen));
+        Ok(Some(Box::new(seen)))
     }
 }
 

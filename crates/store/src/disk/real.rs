@@ -14,7 +14,8 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
+use super::change_marks::ChangeMarks;
+use super::{ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode, SeenChange};
 use crate::Timestamp;
 
 // Chats are private, so other accounts get no access.
@@ -30,6 +31,7 @@ const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 #[derive(Debug)]
 pub struct RealDisk {
     root: OwnedFd,
+    marks: ChangeMarks,
 }
 
 impl RealDisk {
@@ -37,7 +39,8 @@ impl RealDisk {
     /// chooses the project folder.
     pub fn new(project: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { root: rustix::fs::open(project, flags, Bits::empty())? })
+        let root = rustix::fs::open(project, flags, Bits::empty())?;
+        Ok(Self { root, marks: ChangeMarks::new(project) })
     }
 
     /// Opens a folder. No step on the way is a symbolic link.
@@ -182,6 +185,14 @@ impl Disk for RealDisk {
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         let folder = self.folder(path)?;
         Ok(retry(|| rustix::fs::fsync(&folder))?)
+    }
+
+    fn mark_changed(&self, chat_folder: &str) -> io::Result<()> {
+        self.marks.touch(&self.root, chat_folder)
+    }
+
+    fn watch_changes(&self, seen: SeenChange) -> io::Result<Option<ChangeWatch>> {
+        self.marks.watch(&self.root, seen).map(Some)
     }
 }
 

@@ -364,7 +364,10 @@ impl ChatFiles {
             return added;
         }
         match writing.append(&lines, self.env.syncs()) {
-            Ok(_) => added,
+            Ok(_) => {
+                self.env.changes.note_write(&self.key);
+                added
+            }
             // All batches were one write, so its failure is the failure of each.
             Err(error) => {
                 let failed = |added: Result<_, _>| added.and_then(|_| Err(error.share().into()));
@@ -438,6 +441,7 @@ impl ChatFiles {
         // That log is not read again.
         self.view_cache.forget();
         self.link_active();
+        self.env.changes.note_write(&self.key);
         Ok(Rotated { damage, ..rotated })
     }
 
@@ -511,7 +515,11 @@ impl ChatFiles {
                 let cursor = || self.cursor();
                 let chat = &self.key;
                 let mut writer = LedgerWriter { env, chat, folder, writing, cursor: &cursor };
-                writer.add(waiting, self.env.syncs())
+                let added = writer.add(waiting, self.env.syncs());
+                if added.iter().any(Result::is_ok) {
+                    self.env.note_arrival(&self.key);
+                }
+                added
             }
             Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
         }

@@ -194,6 +194,10 @@ impl Drop for HeldRight {
         self.file = None;
         *self.source.taken.lock() = false;
         self.source.freed.notify_one();
+        // Only a lane has a known file: it is held for long, and callers wait for it in tasks.
+        if self.locked.is_some() {
+            self.source.env.note_arrival(&self.source.chat);
+        }
     }
 }
 

@@ -19,16 +19,20 @@ use super::store_env::Env;
 use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::{
-    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatContent, ChatKey,
-    ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery, Derived, DerivedFiles,
-    DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq,
-    MessageId, MessagePlace, NewLine, Position, PurgeError, Purged, ReadError, RepairEffect,
-    RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
-    StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
+    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
+    Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
+    Derived, DerivedFiles, DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry,
+    LedgerLine, LedgerSeq, MessageId, MessagePlace, Moment, NewLine, Position, PurgeError, Purged,
+    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
+    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
+    View,
 };
 
-/// The longest pause between two looks at a lane that another task or process holds.
-const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
+/// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
+/// reported nearly everywhere, so it is long.
+const SLOW_LOOK: Duration = Duration::from_secs(10);
+/// The time after which a lane is tried again without a change: a killed process releases it and reports nothing.
+const LANE_LOOK: Duration = Duration::from_millis(500);
 
 /// A store in the `.ship` folder of a project. Clones share it. It needs a tokio runtime with a timer.
 #[derive(Clone)]
@@ -202,19 +206,21 @@ where
 #[expect(clippy::disallowed_methods, reason = "a lock with a time limit can only be tried again")]
 async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
-    let mut pause = Duration::from_millis(1);
     loop {
+        let moment = chat.env.moment();
         // The last attempt comes after the deadline, so that even a wait of zero makes one.
         let attempt = match Instant::now() < deadline {
             true => Attempt::MoreToCome,
             false => Attempt::Last,
         };
-        let (chat, purpose) = (Arc::clone(chat), purpose.to_owned());
-        if let Some(held) = blocking(move || chat.try_lane(&purpose, attempt)).await? {
+        let (trying, purpose) = (Arc::clone(chat), purpose.to_owned());
+        if let Some(held) = blocking(move || trying.try_lane(&purpose, attempt)).await? {
             return Ok(held);
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LANE_PAUSE_MAX);
+        tokio::select! {
+            _ = chat.env.changes.chat_changed(&chat.key, moment) => {}
+            () = tokio::time::sleep_until(deadline.min(Instant::now() + LANE_LOOK)) => {}
+        }
     }
 }
 
@@ -256,6 +262,23 @@ impl Store for FileStore {
                 chat.create(&about)?;
             }
             Ok(store.to_chat(chat))
+        })
+    }
+
+    fn moment(&self) -> Moment {
+        self.env.moment()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a disk that reports nothing is looked at again")]
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats> {
+        Box::pin(async move {
+            tokio::select! {
+                changed = self.env.changes.any_changed(after) => changed,
+                () = tokio::time::sleep(SLOW_LOOK) => {
+                    let moment = self.env.moment();
+                    ChangedChats { moment, chats: Vec::new(), is_partial: true }
+                }
+            }
         })
     }
 
@@ -348,6 +371,20 @@ impl Chat for FileChat {
 
     fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
         self.run(ChatFiles::lane_holder)
+    }
+
+    fn moment(&self) -> Moment {
+        self.chat.env.moment()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a disk that reports nothing is looked at again")]
+    fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment> {
+        Box::pin(async move {
+            tokio::select! {
+                moment = self.chat.env.changes.chat_changed(&self.chat.key, after) => moment,
+                () = tokio::time::sleep(SLOW_LOOK) => self.chat.env.moment(),
+            }
+        })
     }
 
     fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {

@@ -7,9 +7,11 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::disk::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
-use crate::{Durability, StorageError, StoreOptions, Timestamp};
+use crate::chat_folder::{folder_name, key_of_folder};
+use crate::disk::{ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode};
+use crate::{ChangeFeed, ChatKey, Durability, Moment, StorageError, StoreOptions, Timestamp};
 use parking_lot::Mutex;
 
 /// The disk and the options of a store.
@@ -19,11 +21,43 @@ pub(crate) struct Env {
     /// The files and folders with a failed sync. Their content may be in memory alone, even if
     /// a later sync succeeds.
     unsynced: Mutex<HashSet<PathBuf>>,
+    /// The changes of chats, by this process and, once they are watched, by others.
+    pub(crate) changes: Arc<ChangeFeed>,
+    watch: Mutex<Option<ChangeWatch>>,
 }
 
 impl Env {
     pub(crate) fn new(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
-        Self { disk, options, unsynced: Mutex::default() }
+        Self {
+            disk,
+            options,
+            unsynced: Mutex::default(),
+            changes: Arc::default(),
+            watch: Mutex::default(),
+        }
+    }
+
+    /// Returns the present moment. From the first one on, the changes of other processes are watched.
+    pub(crate) fn moment(&self) -> Moment {
+        let mut watch = self.watch.lock();
+        if watch.is_none() {
+            let changes = Arc::clone(&self.changes);
+            let seen = move |folder: Option<&str>| match folder.and_then(key_of_folder) {
+                Some(chat) => changes.note_arrival(&chat),
+                // The folder of a very long key does not tell the key.
+                None => changes.note_unknown(),
+            };
+            // Without a watch, callers look again after a while; the next moment tries it again.
+            *watch = self.disk.watch_changes(Box::new(seen)).ok().flatten();
+        }
+        self.changes.now()
+    }
+
+    /// Notes that something has arrived in a chat, in this process and for others. Others that miss it look again
+    /// after a while.
+    pub(crate) fn note_arrival(&self, chat: &ChatKey) {
+        self.changes.note_arrival(chat);
+        let _ = self.disk.mark_changed(&folder_name(chat));
     }
 
     /// Remembers that the sync of a file or a folder failed.

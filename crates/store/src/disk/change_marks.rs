@@ -1,0 +1,83 @@
+//! Marks of changed chats, by which processes on one disk wake each other.
+//!
+//! A process that changes a chat touches a file of that name in one folder, `.ship/changed`, and the system reports it
+//! to every process that watches the folder. So one watch is enough, however many chats there are. The files are empty
+//! and may be deleted at any time.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use notify::{Event, RecursiveMode, Watcher as _};
+use rustix::fs::{AtFlags, Mode as Bits, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::io::Errno;
+
+use super::{ChangeWatch, SeenChange};
+
+const FOLDER: OFlags =
+    OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::DIRECTORY);
+const NEW_FILE: OFlags =
+    OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::WRONLY).union(OFlags::CREATE);
+const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
+const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
+
+/// The folder of the marks, below a project folder.
+#[derive(Debug)]
+pub(super) struct ChangeMarks {
+    /// The path of the folder, for the watch alone.
+    path: PathBuf,
+    folder: OnceLock<OwnedFd>,
+}
+
+impl ChangeMarks {
+    pub(super) fn new(project: &Path) -> Self {
+        Self { path: project.join(".ship/changed"), folder: OnceLock::new() }
+    }
+
+    /// Touches the mark of a chat.
+    pub(super) fn touch(&self, root: &OwnedFd, chat_folder: &str) -> io::Result<()> {
+        let folder = self.folder(root)?;
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        match rustix::fs::utimensat(folder, chat_folder, &times, AtFlags::SYMLINK_NOFOLLOW) {
+            // Creating the file is reported like touching it.
+            Err(Errno::NOENT) => {
+                rustix::fs::openat(folder, chat_folder, NEW_FILE, FILE_BITS)?;
+                Ok(())
+            }
+            touched => Ok(touched?),
+        }
+    }
+
+    /// Watches the marks of all chats.
+    pub(super) fn watch(&self, root: &OwnedFd, seen: SeenChange) -> io::Result<ChangeWatch> {
+        self.folder(root)?;
+        let report = move |event: notify::Result<Event>| match event {
+            Ok(event) if event.need_rescan() => seen(None),
+            Ok(event) => {
+                let names = event.paths.iter().filter_map(|path| path.file_name()?.to_str());
+                names.for_each(|name| seen(Some(name)));
+            }
+            // After an error, reports may be missing.
+            Err(_) => seen(None),
+        };
+        let mut watcher = notify::recommended_watcher(report).map_err(io::Error::other)?;
+        watcher.watch(&self.path, RecursiveMode::NonRecursive).map_err(io::Error::other)?;
+        Ok(Box::new(watcher))
+    }
+
+    /// Opens the folder, and makes it if it is missing. It stays open, because it is needed for every change.
+    fn folder(&self, root: &OwnedFd) -> io::Result<&OwnedFd> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(folder);
+        }
+        let ship = rustix::fs::openat(root, ".ship", FOLDER, Bits::empty())?;
+        match rustix::fs::mkdirat(&ship, "changed", FOLDER_BITS) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let folder = rustix::fs::openat(&ship, "changed", FOLDER, Bits::empty())?;
+        Ok(self.folder.get_or_init(|| folder))
+    }
+}

@@ -1,0 +1,76 @@
+//! Waiting for changes of a chat and of the store.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use ship_store::{ChangedChats, Chat, ChatKey, Moment, Store};
+
+use crate::chat::{Begun, compaction, entry, message};
+
+/// Polls a wait once. A change that has happened ends it at once.
+fn at_once<T>(mut wait: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Option<T> {
+    match wait.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+fn has_changed(chat: &dyn Chat, after: Moment) -> bool {
+    at_once(chat.changed(after)).is_some()
+}
+
+/// Returns the chats that have changed after a moment.
+fn changed_chats(store: &dyn Store, after: Moment) -> Vec<ChatKey> {
+    at_once(store.changed(after)).map(|changed| changed.chats).unwrap_or_default()
+}
+
+pub async fn what_arrives_in_a_chat_ends_a_wait_for_it(store: &dyn Store) {
+    let begun = Begun::new(store, "a").await;
+    let other = store.open(begun.chat.key()).await.unwrap().unwrap();
+    let moment = other.moment();
+    assert!(!has_changed(&*other, moment), "nothing has happened yet");
+
+    begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    assert!(has_changed(&*other, moment), "an entry was accepted");
+
+    let moment = other.moment();
+    drop(begun.lane);
+    assert!(has_changed(&*other, moment), "the lane is free");
+}
+
+pub async fn what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store(store: &dyn Store) {
+    let mut begun = Begun::new(store, "a").await;
+    let key = begun.chat.key().clone();
+    let moment = store.moment();
+    begun.say("m1").await;
+    assert_eq!(changed_chats(store, moment), std::slice::from_ref(&key), "a message was appended");
+
+    let since_append = store.moment();
+    let view = begun.chat.log().view().await.unwrap().unwrap();
+    let new = vec![message("s1", "x").into()];
+    begun.lane.rotate(compaction(&view, new, view.position.seq)).await.unwrap();
+    assert_eq!(changed_chats(store, since_append), [key], "the log was rotated");
+    assert!(!has_changed(&*begun.chat, moment), "the run that writes is not woken");
+}
+
+pub async fn a_wait_for_one_chat_goes_on_when_another_changes(store: &dyn Store) {
+    let quiet = Begun::new(store, "quiet").await;
+    let busy = Begun::new(store, "busy").await;
+    let (of_chat, of_store) = (quiet.chat.moment(), store.moment());
+    busy.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    assert!(!has_changed(&*quiet.chat, of_chat));
+    let ChangedChats { chats, is_partial, .. } = store.changed(of_store).await;
+    assert_eq!((chats.as_slice(), is_partial), ([busy.chat.key().clone()].as_slice(), false));
+    assert!(at_once(store.changed(store.moment())).is_none(), "each change is reported once");
+}
+
+pub async fn a_lane_goes_to_the_caller_that_waits_for_it(store: &dyn Store) {
+    let Begun { chat, lane, .. } = Begun::new(store, "a").await;
+    let waiting = tokio::spawn({
+        let chat = chat.clone();
+        async move { chat.lane("second").await.map(|_| ()) }
+    });
+    tokio::task::yield_now().await;
+    drop(lane);
+    waiting.await.unwrap().unwrap();
+}
