@@ -7,8 +7,7 @@
 //!   and `failure_notice` tells the person why there is none. `run_stream` keeps the order of what subscribers get.
 //! - `tool_calls` runs tools, `tool_host` serves their requests to the chat, `chat_send` delivers.
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
-//! - `send` waits for a reply, and `lane_watch` watches the process that it waits for. `polling` has the pauses of all
-//!   that waits for another process.
+//! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
 //!   tries to switch, and `agent_operate` takes a person's operation.
 
@@ -22,7 +21,6 @@ mod finish;
 mod lane_loop;
 mod lane_watch;
 mod next_action;
-mod polling;
 mod repair;
 mod reply;
 mod request_fit;

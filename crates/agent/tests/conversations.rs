@@ -402,7 +402,6 @@ async fn the_model_is_told_that_its_last_answer_was_stopped_also_after_a_load() 
     let path = test.begin("a.jsonl").await;
     let stop = Stop::default();
     stop.stop();
-    test.model.wait();
     test.agent.conversation().send_until("hello", &stop).await.unwrap();
     test.say("go on").await;
     let note = "Your last answer was stopped by the person.";

@@ -176,6 +176,7 @@ pub(super) async fn work_at_rest(
             (Journal::begin(RunStart::default()), None)
         }
     };
-    let work = ActiveRun::begin(locked, about, &view, &journal).await;
+    let looked_at = locked.chat.moment();
+    let work = ActiveRun::begin(locked, about, &view, &journal, looked_at).await;
     Ok(Some((Arc::new(work), so_far)))
 }

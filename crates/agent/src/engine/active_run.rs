@@ -9,7 +9,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::conversation::SkillChange;
 use ship_store::{
-    About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, Metadata, NewLine,
+    About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, Metadata, Moment, NewLine,
     Position, View,
 };
 use tokio::sync::Mutex;
@@ -29,6 +29,8 @@ pub(crate) struct ActiveRun {
     pub(crate) request_id: String,
     pub(crate) place: ChatLocation,
     pub(crate) state: Mutex<RunState>,
+    /// The moment of the last look at the ledger.
+    pub(crate) looked_at: parking_lot::Mutex<Moment>,
 }
 
 /// The known state of the log, updated with every write, so that the log is read once in a run.
@@ -81,6 +83,7 @@ impl ActiveRun {
         about: About,
         view: &View,
         journal: &Journal,
+        looked_at: Moment,
     ) -> Self {
         let (engine, key) = (&locked.engine, locked.chat.key());
         let messages: Arc<[_]> = view_messages(view).into();
@@ -100,7 +103,8 @@ impl ActiveRun {
             fetched: fetched_in_run(view, journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
-        Self { locked, run_id, request_id, place, state: Mutex::new(log) }
+        let (state, looked_at) = (Mutex::new(log), parking_lot::Mutex::new(looked_at));
+        Self { locked, run_id, request_id, place, state, looked_at }
     }
 
     /// Returns the present system blocks of this run.

@@ -9,7 +9,6 @@ use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
 
 use super::lane_loop::LaneLoop;
-use super::polling::until_next_read;
 use crate::context_operation::{ContextOperation, ONE_CONTEXT, OperationOutcome, OperationRefusal};
 use crate::contexts::announce_outcome;
 use crate::engine::{Agent, LockedChat};
@@ -51,6 +50,7 @@ impl Agent {
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
         loop {
+            let moment = chat.moment();
             match chat.lane_now("operate").await {
                 Ok(lane) => {
                     let (engine, chat) = (Arc::clone(agent), Arc::clone(&chat));
@@ -74,10 +74,9 @@ impl Agent {
             if let Some(operated) = outcome_of(&*chat, accepted.seq, &request_line).await? {
                 return Ok(operated);
             }
-            if tokio::time::Instant::now() >= patience {
+            if tokio::time::timeout_at(patience, chat.changed(moment)).await.is_err() {
                 return Ok(OperationOutcome::Queued);
             }
-            until_next_read().await;
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
     About, ChatState, ContextEvent, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, LogPiece,
-    Metadata, Rotation, View,
+    Metadata, Moment, Rotation, View,
 };
 
 use super::finish::{self, answer_entries, finish};
@@ -34,6 +35,8 @@ pub(crate) struct LaneLoop {
     is_compared: AtomicBool,
     /// Whether the answer of the last run was looked up in the ledger.
     is_checked: AtomicBool,
+    /// The moment of the last look at the ledger.
+    looked_at: Mutex<Moment>,
 }
 
 /// The outcome of the last run, and how far the ledger was read.
@@ -44,7 +47,9 @@ pub(crate) struct LaneResult {
 
 impl LaneLoop {
     pub(crate) fn new(locked: LockedChat) -> Self {
-        Self { locked, is_compared: AtomicBool::new(false), is_checked: AtomicBool::new(false) }
+        let looked_at = Mutex::new(locked.chat.moment());
+        let (is_compared, is_checked) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { locked, is_compared, is_checked, looked_at }
     }
 
     /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
@@ -151,6 +156,8 @@ impl LaneLoop {
     /// its view is known.
     async fn read(&self, known: Option<View>) -> Result<(ChatState, UnreadLedger), RunError> {
         let chat = &*self.locked.chat;
+        // What arrives from here on is news to the run that begins with this look.
+        *self.looked_at.lock() = chat.moment();
         let mut state = match known {
             None => chat.state(LEDGER_PAGE).await?,
             Some(view) => ChatState {
@@ -290,7 +297,8 @@ impl LaneLoop {
     }
 
     async fn active_run(&self, about: About, view: &View, journal: &Journal) -> Arc<ActiveRun> {
-        Arc::new(ActiveRun::begin(self.locked.clone(), about, view, journal).await)
+        let looked_at = *self.looked_at.lock();
+        Arc::new(ActiveRun::begin(self.locked.clone(), about, view, journal, looked_at).await)
     }
 
     /// Begins the journal of a run. If the system blocks differ from those of the last run, the log says which.

@@ -7,11 +7,10 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use ship_context::Journal;
 use ship_provider::Usage;
-use ship_store::ChatKey;
+use ship_store::{ChatKey, Moment};
 use tokio::task::JoinHandle;
 
 use super::lane_watch::LaneWatch;
-use super::polling::until_next_read;
 use super::reply::{find_reply, find_usage};
 use crate::engine::Agent;
 use crate::error::RunError;
@@ -120,6 +119,7 @@ impl Agent {
                 Err(error) if error.is_elsewhere() => None,
                 Err(error) => return Err(error),
             };
+            let moment = self.engine.store.moment();
             if let Some(reply) = self.find_reply(chat, message).await? {
                 let is_from_here = matches!(outcome, Some(Some(_)));
                 return Ok(Reply { is_from_here, ..reply });
@@ -131,8 +131,15 @@ impl Agent {
             }
             tokio::select! {
                 () = stop.until_stopped() => return Ok(Reply::without_answer(None)),
-                () = until_next_read() => {}
+                () = self.until_changed(chat, moment) => {}
             }
+        }
+    }
+
+    /// Waits for a change of a chat. A chat that cannot be opened is reported by the next run.
+    async fn until_changed(&self, chat: &ChatKey, after: Moment) {
+        if let Ok(Some(chat)) = self.engine.store.open(chat).await {
+            chat.changed(after).await;
         }
     }
 

@@ -109,7 +109,9 @@ async fn do_queued_operations(
     progress: &mut RunProgress,
 ) -> Result<BoundaryOutcome, RunError> {
     loop {
+        let moment = work.locked.chat.moment();
         let queue = NextInput::read_during(work).await?;
+        *work.looked_at.lock() = moment;
         let Some((request_line, operation)) = queue.operation else {
             return Ok(BoundaryOutcome::On);
         };
@@ -168,8 +170,10 @@ async fn ask_model(
         let sink = Box::new(|chunk: Chunk| push_chunk(assembler, work, chunk));
         let answering = asking.answer(work, sink);
         tokio::select! {
-            answered = answering => answered,
+            // A run that was stopped before it asks does not ask.
+            biased;
             () = stop.until_stopped() => return Ok(Some(Outcome::Stopped)),
+            answered = answering => answered,
             () = until_ended_by_operation(work) => return Ok(Some(Outcome::Stopped)),
             () = progress.time.wait_until_over() => Err(deadline::deadline_error(work)),
         }

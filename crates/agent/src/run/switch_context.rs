@@ -15,7 +15,6 @@ use ship_store::carry::SettledRun;
 use ship_store::{ContextBody, ContextLine, LedgerLine, Synced, View};
 
 use super::finish;
-use super::polling::until_next_read_beside_work;
 use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
@@ -121,7 +120,8 @@ pub(crate) async fn ends_run(
 /// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
 pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
     loop {
-        until_next_read_beside_work().await;
+        let looked_at = *work.looked_at.lock();
+        let moment = work.locked.chat.changed(looked_at).await;
         // After a read error, the ledger is read again, here or at the end of the step.
         if let Ok(NextInput { operation: Some((_, operation)), .. }) =
             NextInput::read_during(work).await
@@ -131,6 +131,7 @@ pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
         {
             return;
         }
+        *work.looked_at.lock() = moment;
     }
 }
 

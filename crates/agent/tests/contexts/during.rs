@@ -147,13 +147,15 @@ async fn an_operation_that_cannot_be_done_is_told_and_stops_nothing() {
 
 #[tokio::test]
 async fn what_was_said_before_and_after_an_operation_is_answered_where_it_leads() {
-    for (operation, outcome) in [(new("Clean"), Outcome::Done), (load("trip"), Outcome::Done)] {
+    for operation in [new("Clean"), load("trip")] {
         let place = chat_at_work().await;
         place.meanwhile.message(place.inbound("before"));
         place.meanwhile.operation(operation.clone());
         place.meanwhile.message(place.inbound("after"));
-        assert_eq!(place.say("go").await, Some(outcome), "{operation:?}");
+        place.say("go").await;
         place.meanwhile.settled().await;
+        // A load ends the run at once, perhaps before the last message is there.
+        place.run().await;
         let context = place.context().await;
         for text in ["user: before", "user: after"] {
             let count = context.iter().filter(|line| *line == text).count();

@@ -54,8 +54,8 @@ impl Meanwhile {
 
     /// Waits until all that was asked for is done or queued.
     pub(crate) async fn settled(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap());
-        for one in waiting {
+        loop {
+            let Some(one) = self.waiting.lock().unwrap().pop() else { return };
             one.await.unwrap();
         }
     }
@@ -100,9 +100,16 @@ impl Meanwhile {
             Box::pin(async move {
                 let agent = this.agent.lock().unwrap().clone().ok_or("no agent")?;
                 let happens = std::mem::take(&mut *this.happens.lock().unwrap());
-                for one in happens {
-                    this.let_happen(&agent, one).await;
-                }
+                // Others go on even if the run ends the tool for what they ask.
+                let (others, waiting) = (this.clone(), Arc::clone(&this.waiting));
+                let (sender, all_asked) = tokio::sync::oneshot::channel();
+                waiting.lock().unwrap().push(tokio::spawn(async move {
+                    for one in happens {
+                        others.let_happen(&agent, one).await;
+                    }
+                    let _ = sender.send(());
+                }));
+                all_asked.await.map_err(|_| "the others are gone")?;
                 Ok(Json::from("meanwhile"))
             })
         };
