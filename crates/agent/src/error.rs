@@ -78,7 +78,7 @@ impl RunError {
             Self::Lane(LaneError::Storage(StorageError::Busy(busy))) => {
                 !(busy.right == Right::Write && busy.is_stopped)
             }
-            _ => matches!(self.storage(), Some(StorageError::LockLost { .. })),
+            _ => matches!(self.storage(), Some(StorageError::LaneLost { .. })),
         }
     }
 

@@ -81,8 +81,19 @@ pub trait Chat: Send + Sync {
     fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError>;
 }
 
-/// The right to run the agent on a chat. It ends when this value is dropped.
+/// The right to run the agent on a chat.
+///
+/// Its holder gives it back with [`Lane::release`]. Dropping all copies of it does the same later: that is for callers
+/// that fail or are cancelled. A lane can be lost: a person removes its file, or its lease runs out. Then every write
+/// fails with [`StorageError::LaneLost`], because another process may run the chat.
 pub trait Lane: Send + Sync {
+    /// Gives the lane back, once the writes that were begun are done. When this returns, another caller can have it, and
+    /// writes through this one fail. A store that cannot be reached lets the lane run out.
+    fn release(&self) -> ChangeFuture<'_, ()>;
+
+    /// Waits until the lane is known to be lost. It never returns for a lane that is kept or was given back.
+    fn lost(&self) -> ChangeFuture<'_, ()>;
+
     /// Appends to the context log, all or nothing, if it still ends at `expected`.
     ///
     /// A message that is already there with the same content is not added again.

@@ -251,10 +251,12 @@ fn a_process_whose_lane_was_removed_writes_nothing_more() {
         let position = first.chat.log().view().await.unwrap().unwrap().position;
         disk.remove(Path::new(".ship/chat/a/lane")).unwrap();
         second.write(Write::Message, "m2").await.unwrap();
+        assert!(lane.touch().await.is_err(), "a sign of life notices it");
+        lane.lost().await;
 
         let lost = lane.append(vec![message("m1", "x").into()], position).await.unwrap_err();
         let lost = lost.to_string();
-        assert!(lost.contains("a/lane was removed or replaced while this process held"), "{lost}");
+        assert!(lost.contains("no longer holds chat `a`: .ship/chat/a/lane was removed"), "{lost}");
         for write in [Write::Part, Write::Request] {
             let lost = match write {
                 Write::Part => lane.journal(vec![message("m1", "x")], Synced::Now).await,

@@ -66,6 +66,7 @@ macro_rules! store_contract {
                 what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store,
                 a_wait_for_one_chat_goes_on_when_another_changes,
                 a_lane_goes_to_the_caller_that_waits_for_it,
+                a_lane_that_was_given_back_is_free_and_writes_nothing_more,
             );
         }
     };

@@ -96,7 +96,9 @@ impl Agent {
         let request = prepare_current(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes };
         let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
-        match work.locked.with_heartbeat(making_room).await?.0 {
+        let (made, _) = work.locked.with_heartbeat(making_room).await?;
+        work.locked.lane.release().await;
+        match made {
             CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
             CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
             CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),

@@ -63,6 +63,7 @@ impl OperationInProgress<'_> {
                 return Ok(OperationOutcome::NotDone(OperationRefusal::explained(why, ".")));
             }
         }
+        lane.release().await;
         self.outcome_in(&*other).await
     }
 

@@ -143,6 +143,14 @@ struct ConversationLane {
 }
 
 impl Lane for ConversationLane {
+    fn release(&self) -> ChangeFuture<'_, ()> {
+        self.memory.release()
+    }
+
+    fn lost(&self) -> ChangeFuture<'_, ()> {
+        self.memory.lost()
+    }
+
     fn append(
         &self,
         batch: Vec<NewLine>,

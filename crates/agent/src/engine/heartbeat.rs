@@ -8,7 +8,10 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::time::Duration;
 
+use ship_store::StorageError;
+
 use super::locked_chat::LockedChat;
+use crate::error::RunError;
 
 /// The longest interval between two signs of life.
 const INTERVAL_MAX: Duration = Duration::from_secs(5);
@@ -20,9 +23,19 @@ impl LockedChat {
     /// Works on the chat, and shows meanwhile that this process is alive. It does so in the task of the work: when
     /// the work blocks its thread, there is no sign of life. The work is boxed because it is all that a run does,
     /// too much for the stack of a thread to hold twice.
-    pub(crate) async fn with_heartbeat<T>(&self, work: Pin<Box<impl Future<Output = T>>>) -> T {
+    ///
+    /// When the lane is lost, the work is dropped where it is, and has no further effect: another process may run the
+    /// chat.
+    pub(crate) async fn with_heartbeat<T>(
+        &self,
+        work: Pin<Box<impl Future<Output = Result<T, RunError>>>>,
+    ) -> Result<T, RunError> {
         tokio::select! {
             biased;
+            () = self.lane.lost() => {
+                let how = "it was taken away".to_owned();
+                Err(StorageError::LaneLost { chat: self.chat.key().clone(), how }.into())
+            }
             done = work => done,
             never = self.show_life() => match never {},
         }

@@ -66,6 +66,7 @@ impl Agent {
                     if let Err(error) = done {
                         return Err(answer_not_done(&locked, &line, error).await);
                     }
+                    locked.lane.release().await;
                 }
                 // The holder of the lane performs it, and the outcome is looked up below.
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}

@@ -106,7 +106,7 @@ impl Agent {
             let held = LaneLoop::new(locked.clone());
             let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop))).await?;
             outcome = done.outcome.or(outcome);
-            drop((held, locked));
+            locked.lane.release().await;
             // A message that arrived between the last look and the release of the lane would have no run.
             let goes_on = match &outcome {
                 Some(Outcome::Parked) => self.engine.goes_on_undecided(&*chat, done.inbox).await?,
@@ -169,7 +169,9 @@ impl Agent {
             journal.apply(line.clone());
             lines.push(line.into_object());
         }
-        Ok(lane.journal(lines, Synced::Now).await?)
+        lane.journal(lines, Synced::Now).await?;
+        lane.release().await;
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
 use ship_store::Synced;
+use tokio::task::JoinSet;
 
 use super::deadline;
 use super::run_progress::RunProgress;
@@ -150,29 +151,30 @@ async fn run_one(
         host: Arc::clone(&host) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
-    // The tool has a task of its own, so that a panic ends only this task.
-    let mut task = tokio::spawn(tool.run(input, context));
+    // The tool has a task of its own, so that a panic ends only this task. The set ends it when the run is dropped.
+    let mut task = JoinSet::new();
+    task.spawn(tool.run(input, context));
     let limit = work.locked.engine.rules.tool_deadline;
     let result = tokio::select! {
-        result = &mut task => match result {
-            Ok(result) => result,
-            Err(error) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
-            Err(_) => Err("the tool was ended".to_owned()),
+        result = task.join_next() => match result {
+            Some(Ok(result)) => result,
+            Some(Err(error)) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
+            Some(Err(_)) | None => Err("the tool was ended".to_owned()),
         },
         () = progress.time.wait_for(limit) => {
-            task.abort();
+            task.abort_all();
             Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
         }
         () = progress.time.wait_until_over() => {
-            task.abort();
+            task.abort_all();
             Err(deadline::EXCEEDED.to_owned())
         }
         () = stop.until_stopped() => {
-            task.abort();
+            task.abort_all();
             return Ok(None);
         }
         () = until_ended_by_operation(work) => {
-            task.abort();
+            task.abort_all();
             return Ok(None);
         }
     };

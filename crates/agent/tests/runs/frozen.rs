@@ -92,3 +92,29 @@ async fn a_run_whose_lane_is_removed_ends_and_its_message_is_answered_by_the_nex
     assert_eq!(reply.unwrap().text(), "Here I am.");
     assert_eq!(test.looks(), 2, "the second run calls again what the first could not write down");
 }
+
+/// The model hangs, so only a sign of life can notice it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_loses_its_lane_ends_at_once_and_the_next_holder_ends_what_it_began() {
+    let mut setup = endless_answer();
+    setup.rules.run_deadline = Duration::from_secs(3_600);
+    let (first, second) = (setup.agent(), setup.agent());
+    accept(&first, "hello").await;
+    let running = async { first.agent.run(&first.chat, &Stop::default()).await };
+    let losing = async {
+        first.model().is_asked_for(1).await;
+        let lane = ship_store::chat_folder(&first.chat).join("lane");
+        setup.disk.remove(&lane).unwrap();
+        setup.disk.ops_len()
+    };
+    let (ended, writes_before) = tokio::join!(running, losing);
+    let error = ended.unwrap_err();
+    assert!(error.is_elsewhere(), "{error}");
+    assert_eq!(setup.disk.ops_len(), writes_before, "it has written nothing since");
+    drop(first);
+
+    let second_stop = Stop::default();
+    second_stop.stop();
+    second.agent.run(&second.chat, &second_stop).await.unwrap();
+    assert_eq!(second.context().await.len(), 2, "the next holder ends the run");
+}

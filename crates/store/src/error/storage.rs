@@ -16,10 +16,21 @@ use crate::{ChatKey, Explain, Explanation};
 pub enum StorageError {
     /// Another process holds the right that is needed.
     Busy(Box<Busy>),
-    /// The file of a lock was removed or replaced while we held the lock, so another process can take it too.
-    LockLost {
-        /// The file that was locked.
-        path: PathBuf,
+    /// The lane is no longer held, so another process may run the chat. Nothing was written.
+    LaneLost {
+        /// The chat of the lane.
+        chat: ChatKey,
+        /// How it was lost, such as `its file was removed`.
+        how: String,
+    },
+    /// The store cannot be reached.
+    Unavailable {
+        /// The operation as a verb, such as `append`.
+        doing: &'static str,
+        /// The reason, such as `the connection was lost`.
+        why: String,
+        /// Whether the write may have happened nevertheless; a caller that tries again must not write twice.
+        may_have_happened: bool,
     },
     /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
     Full {
@@ -125,12 +136,19 @@ impl Explain for StorageError {
     fn explain(&self) -> Explanation {
         match self {
             Self::Busy(busy) => busy.explain(),
-            Self::LockLost { path } => Explanation::new(format!(
-                "{} was removed or replaced while this process held the chat; another process may run the chat \
-                 now, so nothing more was written",
-                path.display()
+            Self::LaneLost { chat, how } => Explanation::new(format!(
+                "this process no longer holds chat `{chat}`: {how}; another process may run the chat now, so \
+                 nothing more was written"
             ))
             .with_remedy("carry on: the next message continues with what is kept"),
+            Self::Unavailable { doing, why, may_have_happened } => {
+                let outcome = match may_have_happened {
+                    true => "it may have happened nevertheless",
+                    false => "nothing has changed",
+                };
+                Explanation::new(format!("the store cannot be reached to {doing}: {why}; {outcome}"))
+                    .with_remedy("try again when it can be reached")
+            }
             Self::Full { path, source } => explain_no_room(path, source),
             Self::ReadOnly { path, .. } => {
                 Explanation::new(format!("{} is on a read-only file system", path.display()))
@@ -219,7 +237,8 @@ impl StorageError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Busy(_) => "storage_busy",
-            Self::LockLost { .. } => "storage_lock_lost",
+            Self::LaneLost { .. } => "storage_lock_lost",
+            Self::Unavailable { .. } => "storage_unavailable",
             Self::Full { .. } => "storage_full",
             Self::ReadOnly { .. } => "storage_readonly",
             Self::NotPlain { .. } => "storage_not_plain",
@@ -243,7 +262,7 @@ impl StorageError {
             | Self::Newer { .. }
             | Self::OtherChat { .. }
             | Self::NotPlain { .. }
-            | Self::LockLost { .. }
+            | Self::LaneLost { .. }
             | Self::CannotSeal { .. } => self,
             _ => Self::Unsettled { path: path.to_owned(), cause },
         }
@@ -258,7 +277,10 @@ impl StorageError {
         };
         match self {
             Self::Busy(busy) => Self::Busy(busy.clone()),
-            Self::LockLost { path } => Self::LockLost { path: path.clone() },
+            Self::LaneLost { chat, how } => Self::LaneLost { chat: chat.clone(), how: how.clone() },
+            Self::Unavailable { doing, why, may_have_happened } => {
+                Self::Unavailable { doing, why: why.clone(), may_have_happened: *may_have_happened }
+            }
             Self::Full { path, source } => Self::Full { path: path.clone(), source: copy(source) },
             Self::ReadOnly { path, source } => {
                 Self::ReadOnly { path: path.clone(), source: copy(source) }

@@ -8,10 +8,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use ship_message::json::{Json, Object};
+use tokio::sync::Notify;
 
 use super::holder;
 use super::store_env::{Env, read_from};
@@ -54,6 +56,33 @@ pub(crate) struct HeldRight {
     file: Option<Box<dyn DiskFile>>,
     /// The identity of that file, for a right that is held for long.
     locked: Option<(u64, u64)>,
+    lost: Arc<LostLane>,
+}
+
+/// Whether a lane is lost, for its holder to wait for.
+#[derive(Default)]
+pub(crate) struct LostLane {
+    is_lost: AtomicBool,
+    noticed: Notify,
+}
+
+impl LostLane {
+    fn note(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
+        self.noticed.notify_waiters();
+    }
+
+    pub(crate) async fn until_lost(&self) {
+        loop {
+            // The wake-up is asked for before the look, so that none is missed between the two.
+            let mut noticed = std::pin::pin!(self.noticed.notified());
+            noticed.as_mut().enable();
+            if self.is_lost.load(Ordering::Relaxed) {
+                return;
+            }
+            noticed.await;
+        }
+    }
 }
 
 impl RightFile {
@@ -71,7 +100,7 @@ impl RightFile {
         let deadline = Instant::now() + wait;
         self.take_among_threads(deadline)?;
         // From here on, dropping `held` releases the right.
-        let mut held = HeldRight { source: Arc::clone(self), file: None, locked: None };
+        let mut held = HeldRight::of(self);
         let failed = |error| StorageError::io("lock", &self.path, error);
         let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
         // The write right is held for one operation, so the first pauses are short.
@@ -100,7 +129,7 @@ impl RightFile {
         };
         let failed = |error| StorageError::io("lock", &self.path, error);
         if !taken {
-            let mut held = HeldRight { source: Arc::clone(self), file: None, locked: None };
+            let mut held = HeldRight::of(self);
             let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
             // If another process has the lock, dropping `held` lets other threads of this process try again.
             if file.try_lock().map_err(failed)? {
@@ -168,18 +197,32 @@ impl RightFile {
 }
 
 impl HeldRight {
+    fn of(source: &Arc<RightFile>) -> Self {
+        Self { source: Arc::clone(source), file: None, locked: None, lost: Arc::default() }
+    }
+
+    /// Returns what learns of it when the right is lost.
+    pub(crate) fn lost(&self) -> Arc<LostLane> {
+        Arc::clone(&self.lost)
+    }
+
     /// Fails if the locked file is no longer at its path: then another process can take the right.
     pub(crate) fn check(&self) -> Result<(), StorageError> {
         let Some(locked) = self.locked else { return Ok(()) };
         let path = &self.source.path;
         match self.source.env.stat(path)?.is_some_and(|there| there.file == locked) {
             true => Ok(()),
-            false => Err(StorageError::LockLost { path: path.clone() }),
+            false => {
+                self.lost.note();
+                let how = format!("{} was removed or replaced", path.display());
+                Err(StorageError::LaneLost { chat: self.source.chat.clone(), how })
+            }
         }
     }
 
     /// Writes the note once more as it is, so that the time of the last write to its file is now.
     pub(crate) fn touch(&self) -> Result<(), StorageError> {
+        self.check()?;
         let Some(file) = &self.file else { return Ok(()) };
         // Escapes and long characters in the purpose may make a note longer than `NOTE_LEN`.
         let note = read_from(&**file, 0, 4 * NOTE_LEN as u64);

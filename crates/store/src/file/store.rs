@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
+use tokio::sync::RwLock;
 use tokio::time::Instant;
 
 use super::blobs;
@@ -14,7 +15,7 @@ use super::log_reading::first_line;
 use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
-use super::right::{Attempt, HeldRight};
+use super::right::{Attempt, HeldRight, LostLane};
 use super::store_env::Env;
 use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
@@ -312,7 +313,8 @@ struct FileChat {
 impl FileChat {
     /// Makes the lane of this chat from its right, which is held.
     fn into_lane(self, held: HeldRight) -> Arc<dyn Lane> {
-        Arc::new(FileLane { chat: self, held: Arc::new(held) })
+        let lost = held.lost();
+        Arc::new(FileLane { chat: self, held: Arc::new(RwLock::new(Some(held))), lost })
     }
 
     fn run<T: Send + 'static, E: Send + 'static>(
@@ -514,7 +516,9 @@ impl DerivedFiles for FileChat {
 
 struct FileLane {
     chat: FileChat,
-    held: Arc<HeldRight>,
+    /// The right, until it is given back. Every write reads it to its end, so that the lane is not given back before.
+    held: Arc<RwLock<Option<HeldRight>>>,
+    lost: Arc<LostLane>,
 }
 
 impl FileLane {
@@ -523,15 +527,41 @@ impl FileLane {
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
     ) -> StoreFuture<'_, T, E> {
-        let held = Arc::clone(&self.held);
-        self.chat.run(move |chat| {
-            held.check()?;
+        self.with_right(move |chat, right| {
+            right.check()?;
             work(chat)
+        })
+    }
+
+    /// Does the same for work that checks the right itself.
+    fn with_right<T: Send + 'static, E: From<StorageError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&ChatFiles, &HeldRight) -> Result<T, E> + Send + 'static,
+    ) -> StoreFuture<'_, T, E> {
+        let (held, chat) = (Arc::clone(&self.held), Arc::clone(&self.chat.chat));
+        Box::pin(async move {
+            let held = held.read_owned().await;
+            blocking(move || match &*held {
+                Some(right) => work(&chat, right),
+                None => {
+                    let (chat, how) = (chat.key.clone(), "it was given back".to_owned());
+                    Err(StorageError::LaneLost { chat, how }.into())
+                }
+            })
+            .await
         })
     }
 }
 
 impl Lane for FileLane {
+    fn release(&self) -> ChangeFuture<'_, ()> {
+        Box::pin(async { drop(self.held.write().await.take()) })
+    }
+
+    fn lost(&self) -> ChangeFuture<'_, ()> {
+        Box::pin(self.lost.until_lost())
+    }
+
     fn append(
         &self,
         batch: Vec<NewLine>,
@@ -571,8 +601,6 @@ impl Lane for FileLane {
     }
 
     fn touch(&self) -> StoreFuture<'_, (), StorageError> {
-        // This writes to the locked file itself, so there is no need to check that it is still at its path.
-        let held = Arc::clone(&self.held);
-        blocking(move || held.touch())
+        self.with_right(|_, right| right.touch())
     }
 }

@@ -1,9 +1,10 @@
 //! Waiting for changes of a chat and of the store.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use ship_store::{ChangedChats, Chat, ChatKey, Moment, Store};
+use ship_store::{AppendError, ChangedChats, Chat, ChatKey, Moment, StorageError, Store, Synced};
 
 use crate::chat::{Begun, compaction, entry, message};
 
@@ -73,4 +74,19 @@ pub async fn a_lane_goes_to_the_caller_that_waits_for_it(store: &dyn Store) {
     tokio::task::yield_now().await;
     drop(lane);
     waiting.await.unwrap().unwrap();
+}
+
+pub async fn a_lane_that_was_given_back_is_free_and_writes_nothing_more(store: &dyn Store) {
+    let Begun { chat, lane, position } = Begun::new(store, "a").await;
+    let copy = Arc::clone(&lane);
+    lane.release().await;
+    let next = chat.lane_now("next").await.unwrap();
+    let late = copy.append(vec![message("m1", "x").into()], position).await.unwrap_err();
+    let AppendError::Storage(StorageError::LaneLost { .. }) = late else { panic!("{late:?}") };
+    let late = copy.journal(vec![message("m1", "x")], Synced::Now).await.unwrap_err();
+    assert!(matches!(late, StorageError::LaneLost { .. }), "{late:?}");
+    assert!(at_once(copy.lost()).is_none(), "it was given back, not lost");
+    drop((lane, copy));
+    next.append(vec![message("m2", "x").into()], position).await.unwrap();
+    assert!(chat.lane_now("third").await.is_err(), "the next holder has it");
 }
