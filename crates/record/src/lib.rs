@@ -26,6 +26,7 @@ mod explanation;
 mod head;
 mod ids;
 mod ledger;
+mod logged_line;
 mod metadata;
 mod notice;
 mod sealed_log;
@@ -49,6 +50,7 @@ pub use ledger::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
     LedgerBody, LedgerEntry, LedgerLine, VIA_NOTICE,
 };
+pub use logged_line::{LinesCursor, LinesPage, LoggedLine};
 pub use metadata::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange};
 pub use notice::{NoticeKind, STOPPED, has_marked_notice, notices, without_notices};
 pub use sealed_log::{MessagePlace, Purged, SealedLog};

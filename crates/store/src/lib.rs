@@ -66,10 +66,11 @@ pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
     DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS,
-    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessageKind, MessagePlace,
-    MessageSource, Metadata, NewLine, NewMessage, NewMetadata, NoticeKind, Position, Purged,
-    RepairEffect, STOPPED, SealedLog, SealedName, Seq, SourceRange, StorageProblem,
-    StorageProblemKind, Timestamp, VIA_NOTICE, View, has_marked_notice, notices, without_notices,
+    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, LoggedLine, MessageId,
+    MessageKind, MessagePlace, MessageSource, Metadata, NewLine, NewMessage, NewMetadata,
+    NoticeKind, Position, Purged, RepairEffect, STOPPED, SealedLog, SealedName, Seq, SourceRange,
+    StorageProblem, StorageProblemKind, Timestamp, VIA_NOTICE, View, has_marked_notice, notices,
+    without_notices,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

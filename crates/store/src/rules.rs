@@ -8,10 +8,11 @@
 //! | --- | --- | --- |
 //! | [`append`](crate::Lane::append) | [`Batch::prepare`] | [`Appending`], from [`LiveLog`] and [`PresentLine`]s |
 //! | [`rotate`](crate::Lane::rotate) | [`source_logs`], [`PreparedRotation::prepare`] | [`PreparedRotation::publish`] |
-//! | [`purge`](crate::Lane::purge) | | [`Tombstone::new`] |
+//! | [`purge`](crate::Lane::purge) | | [`PurgeList`], [`Tombstone::new`] |
 //! | [`accept`](crate::Ledger::accept) | [`prepare_entry`] | [`Accepting`], from [`next_number`] and the known key |
 //! | [`deliver`](crate::Lane::deliver) | [`prepare_deliveries`] | [`Accepting`] |
 //! | [`view`](crate::ContextLog::view) | [`view_of_log`], [`GrowingView`] | |
+//! | [`lines_after`](crate::ContextLog::lines_after) | [`PageBuilder`], [`PurgeList`] | |
 //! | [`before`](crate::Ledger::before), [`after`](crate::Ledger::after) | [`ledger_line`] | |
 //! | [`open_deliveries`](crate::Ledger::open_deliveries) | [`OpenDeliveries`] | |
 //!
@@ -24,8 +25,10 @@ mod blob_texts;
 mod content;
 mod deliveries;
 mod growing_view;
+mod line_pages;
 mod log_head;
 mod purge;
+mod purge_list;
 mod rotation;
 mod rotation_input;
 #[cfg(test)]
@@ -43,10 +46,12 @@ pub use content::PreparedLine;
 pub(crate) use content::prepare_body;
 pub use deliveries::{LedgerHead, OpenDeliveries};
 pub use growing_view::GrowingView;
+pub use line_pages::{PageBuilder, PagedLog};
 pub use log_head::{CopiedRange, NewLog, read_head};
 pub(crate) use log_head::{copied_ranges, head_line, published_end};
 pub(crate) use purge::purge_in_event;
 pub use purge::{Tombstone, purge_in_lines};
+pub use purge_list::PurgeList;
 pub(crate) use rotation::copied_line;
 pub use rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation};
 pub use rotation_input::{SourceLog, SourceName, source_logs};

@@ -43,7 +43,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "serde clock durability notice metadata ledger sealed_log view context_line head carry storage_problem sealed_name ids \
+        "serde clock durability notice metadata ledger logged_line sealed_log view context_line head carry storage_problem sealed_name ids \
          timestamp explanation",
     ),
     (

@@ -67,15 +67,20 @@ pub(crate) fn view_below(
         let seq = raw.seq;
         match context_line(raw) {
             Some(line) => view.lines.push(Arc::new(line)),
-            None => view.problems.push(StorageProblem::new(
-                place,
-                StorageProblemKind::Damage,
-                format!("line {seq} is whole, but its event lacks a field"),
-                "check what wrote it; the lines around it are read",
-            )),
+            None => view.problems.push(odd_event(place, seq)),
         }
     }
     Ok(view)
+}
+
+/// Describes an event that lacks a field.
+pub(super) fn odd_event(place: &str, seq: u64) -> StorageProblem {
+    StorageProblem::new(
+        place,
+        StorageProblemKind::Damage,
+        format!("line {seq} is whole, but its event lacks a field"),
+        "check what wrote it; the lines around it are read",
+    )
 }
 
 /// Converts a line into the form of a view; `None` if it is an event that lacks a field.
