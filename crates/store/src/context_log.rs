@@ -1,6 +1,9 @@
 //! Reads the context log of a chat, for which no lane is needed.
 
-use crate::{MessageId, MessagePlace, ReadError, SealedLog, SealedName, StoreFuture, View};
+use crate::{
+    LinesCursor, LinesPage, LoggedLine, MessageId, MessagePlace, ReadError, SealedLog, SealedName,
+    StoreFuture, View,
+};
 
 /// The logs with the messages that the model works with: the live log and the sealed ones before it.
 pub trait ContextLog: Send + Sync {
@@ -58,6 +61,26 @@ pub trait ContextLog: Send + Sync {
         })
     }
 
+    /// Reads up to `limit` lines behind a cursor, or from the first line on, in the order of their numbers: through all
+    /// sealed logs, the oldest first, to the end of the live one. The cost is that of the new lines, however old the chat
+    /// is. So derived data catches up with its logs.
+    ///
+    /// Lines that are sealed between two pages keep their numbers: none is missed, and none comes twice. Every line comes
+    /// as it was written, also one that a later line replaces. A page may end early if its lines are long. It also names
+    /// the logs that were purged since the last page. A place that cannot be read is told with the lines around it.
+    ///
+    /// Without sealed logs, the lines are those of the view.
+    fn lines_after(
+        &self,
+        cursor: Option<LinesCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, LinesPage, ReadError> {
+        Box::pin(async move {
+            let view = self.view().await?;
+            Ok(page_of_view(view, cursor.unwrap_or(LinesCursor::START), limit))
+        })
+    }
+
     /// Reads a sealed log as the context that it was. A purged log is an error of its own.
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError>;
 
@@ -74,6 +97,31 @@ pub trait ContextLog: Send + Sync {
                 Err(error) => Err(error),
             }
         })
+    }
+}
+
+/// Returns a page of the lines of a view.
+fn page_of_view(view: Option<View>, cursor: LinesCursor, limit: usize) -> LinesPage {
+    let new = view.iter().flat_map(|view| {
+        let lines = view.lines.iter().filter(|line| line.seq > cursor.seq);
+        lines.map(|line| LoggedLine {
+            line: (**line).clone(),
+            log: None,
+            context: view.head.context.clone(),
+            is_published: false,
+        })
+    });
+    let mut lines: Vec<LoggedLine> = new.collect();
+    let is_last = lines.len() <= limit;
+    lines.truncate(limit);
+    let seq = lines.last().map_or(cursor.seq, |last| last.line.seq);
+    LinesPage {
+        begins_anew: false,
+        lines,
+        purged: Vec::new(),
+        problems: Vec::new(),
+        cursor: LinesCursor { seq, ..cursor },
+        is_last,
     }
 }
 

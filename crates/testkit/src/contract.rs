@@ -67,6 +67,11 @@ macro_rules! store_contract {
                 a_wait_for_one_chat_goes_on_when_another_changes,
                 a_lane_goes_to_the_caller_that_waits_for_it,
                 a_lane_that_was_given_back_is_free_and_writes_nothing_more,
+                pages_of_any_size_give_the_lines_of_all_logs_in_order,
+                a_reader_that_has_all_gets_what_comes,
+                what_happens_between_two_pages_is_neither_missed_nor_read_twice,
+                a_reader_hears_once_of_a_purge_behind_it,
+                a_cursor_of_lines_that_are_not_there_begins_anew,
             );
         }
     };
@@ -92,6 +97,8 @@ mod elsewhere;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod ledger;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod line_pages;
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod rotation;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod run_records;
@@ -105,6 +112,7 @@ pub mod promises {
     pub use super::context_log::*;
     pub use super::elsewhere::*;
     pub use super::ledger::*;
+    pub use super::line_pages::*;
     pub use super::rotation::*;
     pub use super::run_records::*;
     pub use super::sealed::*;

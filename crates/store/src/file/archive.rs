@@ -54,7 +54,7 @@ impl ChatFiles {
     }
 
     /// Returns a sealed log with its head; `None` if it is missing or cannot be read.
-    fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
+    pub(super) fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
         let [first, second] = first_two_lines(&self.env, &path)?;
         let head = match first.as_ref().and_then(read_head) {
@@ -202,7 +202,7 @@ pub(crate) fn missing_end_problem(
     (given < last).then(|| early_end(path, given, last).at(bytes.len() as u64))
 }
 
-fn early_end(path: &Path, found: Seq, last: Seq) -> StorageProblem {
+pub(super) fn early_end(path: &Path, found: Seq, last: Seq) -> StorageProblem {
     let message = format!("it should end with line {last}, but its last readable line is {found}");
     let remedy = "compare it with a backup; the lines before are still read";
     let file = path.display().to_string();

@@ -23,6 +23,7 @@ use super::overview::read_about;
 use super::published;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate::{self, sealed_path};
+use super::sealed_chain::SealedChain;
 use super::store_env::Env;
 use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
@@ -92,6 +93,7 @@ pub(crate) struct ChatFiles {
     pub(crate) context: LogFile<ContextFold>,
     view_cache: ViewCache,
     pub(crate) cursors: CursorCache,
+    pub(super) chain: SealedChain,
     pub(super) ledger: LogFile<LedgerFold>,
     pub(super) run: JournalFile,
     pub(super) requests: JournalFile,
@@ -121,6 +123,7 @@ impl ChatFiles {
             context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
             view_cache: ViewCache::default(),
             cursors: CursorCache::default(),
+            chain: SealedChain::default(),
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
             requests: journal("requests.jsonl"),

@@ -115,7 +115,7 @@ fn read_source(
         Err(StorageError::Damaged { .. }) => true,
         Err(error) => return Err(error),
     };
-    let mut problems = scan_problems(path, bytes, &scan, 0);
+    let mut problems = scan_problems(path, bytes.len(), &scan, 0);
     // Glued lines are read like others.
     problems.retain(|problem| problem.kind != StorageProblemKind::Glued);
     problems.extend(range.and_then(|range| missing_end_problem(path, bytes, &scan, range)));

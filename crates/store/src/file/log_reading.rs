@@ -1,10 +1,11 @@
 //! What any reader of a log needs: whether its head is known, the problems of a scan, and single lines by their place.
 
+use std::io;
 use std::path::Path;
 
 use super::quarantine::live_log;
 use super::store_env::{Env, read_from};
-use crate::disk::OpenMode;
+use crate::disk::{DiskFile, OpenMode};
 use crate::line::RawLine;
 use crate::scan::{LogFault, LogScan, scan};
 use crate::{FORMAT_VERSION, StorageError, StorageProblem, StorageProblemKind};
@@ -81,10 +82,10 @@ pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError
     }
 }
 
-/// Describes the problems that a scan has found.
+/// Describes the problems that a scan of `len` bytes has found.
 pub(crate) fn scan_problems(
     path: &Path,
-    bytes: &[u8],
+    len: usize,
     scan: &LogScan,
     from: u64,
 ) -> Vec<StorageProblem> {
@@ -109,8 +110,8 @@ pub(crate) fn scan_problems(
         let message = "a line does not begin on its own line".to_owned();
         problem(offset, StorageProblemKind::Glued, message, "nothing to do: it is still read")
     });
-    let torn = (scan.good_len < bytes.len()).then(|| {
-        let message = format!("{} bytes of an unfinished write", bytes.len() - scan.good_len);
+    let torn = (scan.good_len < len).then(|| {
+        let message = format!("{} bytes of an unfinished write", len - scan.good_len);
         let remedy = "the next write moves them to `quarantine/`; they were never acknowledged";
         problem(scan.good_len, StorageProblemKind::TornTail, message, remedy)
     });
@@ -151,14 +152,18 @@ fn lines_at(
     offset: u64,
     count: usize,
 ) -> Result<Vec<Vec<u8>>, StorageError> {
+    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
+    lines_in(&*file, offset, count).map_err(|error| StorageError::io("read", path, error))
+}
+
+/// Reads the bytes of lines of an open log, like [`lines_at`].
+pub(crate) fn lines_in(file: &dyn DiskFile, offset: u64, count: usize) -> io::Result<Vec<Vec<u8>>> {
     // The heads of all sealed logs are read in some commands, and most fit in the first block.
     let mut block_len = 4 * 1024;
     let mut lines = Vec::new();
-    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(lines) };
     let (mut from, mut line) = (offset, Vec::new());
     while lines.len() < count {
-        let block = read_from(&*file, from, from + block_len)
-            .map_err(|error| StorageError::io("read", path, error))?;
+        let block = read_from(file, from, from + block_len)?;
         if block.is_empty() {
             break;
         }

@@ -72,6 +72,8 @@ impl ChatFiles {
         let Tombstone { purged, lines } = Tombstone::new(name, head, lines, by, now);
         let mut bytes = Vec::new();
         lines.iter().for_each(|(seq, line)| line.write(seq.get(), None, &mut bytes));
+        // First of all, so that no reader misses the purge.
+        self.list_purge(name)?;
         self.env.replace(&path, &bytes)?;
         Ok(purged)
     }

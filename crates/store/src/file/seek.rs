@@ -8,7 +8,7 @@ use std::io;
 use super::store_env::read_from;
 use crate::disk::DiskFile;
 use crate::line::{RawLine, decode};
-use crate::scan::scan;
+use crate::scan::{LogScan, ScannedLine, scan};
 
 /// The bytes that are read to find a line's number: enough for most lines, then enough for nearly all.
 const PROBES_BYTES: [u64; 2] = [2 * 1024, 32 * 1024];
@@ -16,6 +16,16 @@ const PROBES_BYTES: [u64; 2] = [2 * 1024, 32 * 1024];
 const NEAR_BYTES: u64 = 8 * 1024;
 /// The size of the first block that is read from the place that was found.
 const BLOCK_BYTES: u64 = 64 * 1024;
+
+/// A part of a log that was read.
+pub(crate) struct Stretch {
+    /// The offset of its first byte.
+    pub(crate) from: u64,
+    pub(crate) len: u64,
+    pub(crate) scan: LogScan,
+    /// Whether it ends where the log ends.
+    pub(crate) is_to_end: bool,
+}
 
 /// Reads up to `limit` lines of a file of `len` bytes that come after `after` and are wanted.
 pub(crate) fn lines_after(
@@ -25,6 +35,22 @@ pub(crate) fn lines_after(
     limit: usize,
     is_wanted: impl Fn(&RawLine) -> bool,
 ) -> io::Result<Vec<RawLine>> {
+    let is_wanted = |found: &ScannedLine| found.line.seq > after && is_wanted(&found.line);
+    let count =
+        |scan: &LogScan| scan.lines.iter().filter(|found| is_wanted(found)).take(limit).count();
+    let stretch = stretch_after(file, len, after, |scan| count(scan) >= limit)?;
+    let wanted = stretch.scan.lines.into_iter().filter(is_wanted);
+    Ok(wanted.take(limit).map(|found| found.line).collect())
+}
+
+/// Reads a stretch of a file of `len` bytes that has the first line after `after`, and as many lines behind it as are
+/// enough, or all. A stretch with damage is the whole file.
+pub(crate) fn stretch_after(
+    file: &dyn DiskFile,
+    len: u64,
+    after: u64,
+    is_enough: impl Fn(&LogScan) -> bool,
+) -> io::Result<Stretch> {
     let mut from = place_before(file, len, after.saturating_add(1))?;
     let mut block = BLOCK_BYTES;
     loop {
@@ -35,12 +61,9 @@ pub(crate) fn lines_after(
             (from, block) = (0, len);
             continue;
         }
-        let lines = found.lines.into_iter().map(|found| found.line);
-        let wanted = lines.filter(|line| line.seq > after && is_wanted(line));
-        let wanted: Vec<RawLine> = wanted.take(limit).collect();
         // The end of a block cuts a line and perhaps a batch; the lines of a cut batch are not returned.
-        if wanted.len() >= limit || end == len {
-            return Ok(wanted);
+        if end == len || is_enough(&found) {
+            return Ok(Stretch { from, len: end - from, scan: found, is_to_end: end == len });
         }
         block = block.saturating_mul(4);
     }

@@ -23,10 +23,10 @@ use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
     Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
     Derived, DerivedFiles, DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry,
-    LedgerLine, LedgerSeq, MessageId, MessagePlace, Moment, NewLine, Position, PurgeError, Purged,
-    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
-    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
-    View,
+    LedgerLine, LedgerSeq, LinesCursor, LinesPage, MessageId, MessagePlace, Moment, NewLine,
+    Position, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation,
+    RunRecords, SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store,
+    StoreFuture, StoreOptions, Synced, View,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -439,6 +439,14 @@ impl ContextLog for FileChat {
     ) -> StoreFuture<'_, Option<MessagePlace>, ReadError> {
         let id = id.clone();
         self.run(move |chat| chat.find(&id, before.as_ref()))
+    }
+
+    fn lines_after(
+        &self,
+        cursor: Option<LinesCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, LinesPage, ReadError> {
+        self.run(move |chat| chat.lines_after(cursor, limit))
     }
 
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {

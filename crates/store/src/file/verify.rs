@@ -8,6 +8,7 @@ use super::chat::{ChatFiles, derived_state};
 use super::ledger_keys::{Keys, ledger_path};
 use super::log_reading::{check_head, only_own_kind, scan_log, scan_problems};
 use super::published::{HEAD_COPY, missing_end, missing_end_text, read_copy};
+use super::purge_list::PURGES;
 use super::rotate::sealed_path;
 use super::store_env::UNFINISHED;
 use super::{blob_check, blobs, journal, ledger};
@@ -219,7 +220,7 @@ fn verify_log(
     let found_lines = scan(&bytes, None);
     let checked = check_head(path, &found_lines);
     let scan = only_own_kind(path, found_lines, bytes.len());
-    let mut problems = scan_problems(path, &bytes, &scan, 0);
+    let mut problems = scan_problems(path, bytes.len(), &scan, 0);
     if let Err(error) = checked {
         let headless = match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
@@ -338,8 +339,8 @@ fn without_remedy(error: &StorageError) -> String {
 pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let contexts = chat.paths.chat.join("contexts");
     let messages = &chat.paths.messages;
-    let mut paths =
-        vec![messages.join("meta.json"), messages.join(HEAD_COPY), contexts.join("index.json")];
+    let mut paths = vec![contexts.join("index.json")];
+    paths.extend(["meta.json", HEAD_COPY, PURGES].map(|name| messages.join(name)));
     let archived = contexts.join("archive");
     let names = chat.env.list(&archived)?.into_iter().filter(|name| name.ends_with(".json"));
     paths.extend(names.map(|name| archived.join(name)));
@@ -351,7 +352,7 @@ pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>
         let Some((_, bytes)) = chat.env.read(&path)? else { continue };
         let is_whole = if path.extension().is_some_and(|extension| extension == "keys") {
             Keys::is_whole(&bytes)
-        } else if path.ends_with(HEAD_COPY) {
+        } else if path.ends_with(HEAD_COPY) || path.ends_with(PURGES) {
             read_copy(&bytes).is_some()
         } else {
             derived_state(&bytes).is_some()

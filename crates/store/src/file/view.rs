@@ -26,7 +26,7 @@ pub(crate) struct ReadView {
 /// Reads the bytes of a log as a view.
 pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, StorageError> {
     let scan = scan_log(path, bytes);
-    let mut found = scan_problems(path, bytes, &scan, 0);
+    let mut found = scan_problems(path, bytes.len(), &scan, 0);
     // While another process writes, the end of the file is unfinished and not torn.
     found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
     let checked = check_head(path, &scan);

@@ -151,7 +151,7 @@ impl<F: Fold> Writing<'_, F> {
         scan: &LogScan,
         from: u64,
     ) -> Result<(), StorageError> {
-        let mut problems = scan_problems(&self.log.path, bytes, scan, from);
+        let mut problems = scan_problems(&self.log.path, bytes.len(), scan, from);
         for damage in &scan.damage {
             let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
             // Damage that is already in the quarantine was already reported.
