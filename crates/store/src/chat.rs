@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, AppendError, ChangeFuture, ChatKey, ContextLog, Delivery, DerivedFiles, LaneError,
-    LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment, NewLine, Position, PurgeError, Purged,
-    ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError,
-    StorageProblem, StoreFuture, View,
+    AcceptError, AppendError, ChangeFuture, ChatKey, ContextLog, Delivery, DerivedFiles, Import,
+    ImportError, Imported, LaneError, LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment, NewLine,
+    Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
+    SealedName, StorageError, StorageProblem, StoreFuture, View,
 };
 
 /// One chat: its logs, and the lane that one run at a time may hold.
@@ -105,6 +105,14 @@ pub trait Lane: Send + Sync {
 
     /// Seals the context log and puts a new one in its place.
     fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError>;
+
+    /// Seals the context log, puts imported logs behind it in the chain, and a new log in its place, all or nothing.
+    ///
+    /// The lines are written aside first, so a reader or an append is not kept waiting meanwhile. If the log has moved
+    /// on in the end, nothing is imported. A message with a known id must have the same content.
+    fn import(&self, _import: Import) -> StoreFuture<'_, Imported, ImportError> {
+        Box::pin(async { Err(ImportError::Unsupported) })
+    }
 
     /// Checks that the context log can be sealed, for callers that pay for what a rotation is made of. Changes nothing.
     fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {

@@ -38,6 +38,7 @@ mod derived;
 pub mod disk;
 mod error;
 mod file;
+mod import;
 mod ledger;
 mod line;
 mod rotation;
@@ -58,6 +59,7 @@ pub use error::{
     ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
+pub use import::{Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport};
 pub use ledger::Ledger;
 pub use rotation::{LogPiece, Rotated, Rotation};
 pub use run_records::RunRecords;

@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | [`append`](crate::Lane::append) | [`Batch::prepare`] | [`Appending`], from [`LiveLog`] and [`PresentLine`]s |
 //! | [`rotate`](crate::Lane::rotate) | [`source_logs`], [`PreparedRotation::prepare`] | [`PreparedRotation::publish`] |
+//! | [`import`](crate::Lane::import) | [`ImportChain::begin_log`], [`add`](ImportChain::add), [`compare`](ImportChain::compare) | [`ImportChain::publish`] |
 //! | [`purge`](crate::Lane::purge) | | [`PurgeList`], [`Tombstone::new`] |
 //! | [`accept`](crate::Ledger::accept) | [`prepare_entry`] | [`Accepting`], from [`next_number`] and the known key |
 //! | [`deliver`](crate::Lane::deliver) | [`prepare_deliveries`] | [`Accepting`] |
@@ -23,8 +24,10 @@ mod accepting;
 mod append;
 mod blob_texts;
 mod content;
+mod content_digest;
 mod deliveries;
 mod growing_view;
+mod import;
 mod line_pages;
 mod log_head;
 mod purge;
@@ -46,6 +49,7 @@ pub use content::PreparedLine;
 pub(crate) use content::prepare_body;
 pub use deliveries::{LedgerHead, OpenDeliveries};
 pub use growing_view::GrowingView;
+pub use import::{ImportChain, is_imported};
 pub use line_pages::{PageBuilder, PagedLog};
 pub use log_head::{CopiedRange, NewLog, read_head};
 pub(crate) use log_head::{copied_ranges, head_line, published_end};
