@@ -6,6 +6,7 @@
 //! `ledger`, and beside them `archive` and `purge` for sealed logs. `chat` and `store` implement the traits.
 
 mod archive;
+mod aside_logs;
 mod blob_check;
 mod blobs;
 mod chat;
@@ -13,6 +14,7 @@ mod context;
 mod copied_lines;
 mod holder;
 mod hosts;
+mod import;
 mod inbox_cursor;
 mod journal;
 mod ledger;
@@ -40,6 +42,7 @@ mod seek;
 mod seen_problems;
 mod store;
 mod store_env;
+mod unpublished;
 mod verify;
 mod view;
 mod view_cache;

@@ -72,6 +72,12 @@ macro_rules! store_contract {
                 what_happens_between_two_pages_is_neither_missed_nor_read_twice,
                 a_reader_hears_once_of_a_purge_behind_it,
                 a_cursor_of_lines_that_are_not_there_begins_anew,
+                an_import_goes_below_the_live_log_which_stays_as_it_was,
+                imported_lines_come_once_between_the_old_and_the_live_ones,
+                a_known_message_is_imported_only_with_the_same_content,
+                an_import_that_is_refused_changes_nothing,
+                an_empty_chat_continues_with_the_end_of_an_import,
+                an_imported_log_is_found_copied_and_purged,
             );
         }
     };
@@ -95,6 +101,8 @@ mod context_log;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod elsewhere;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod import;
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod ledger;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod line_pages;
@@ -111,6 +119,7 @@ pub mod promises {
     pub use super::chats::*;
     pub use super::context_log::*;
     pub use super::elsewhere::*;
+    pub use super::import::*;
     pub use super::ledger::*;
     pub use super::line_pages::*;
     pub use super::rotation::*;

@@ -8,7 +8,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
-use super::log_reading::{first_two_lines, scan_log};
+use super::log_reading::{first_line, first_two_lines, scan_log};
 use super::rotate::sealed_path;
 use super::view_cache::ViewCache;
 use super::{purge, view};
@@ -160,7 +160,12 @@ impl ChatFiles {
         {
             return Ok(Some(MessagePlace { log: None, seq }));
         }
-        let older = |name: &SealedName| before.is_none_or(|before| name.range() < before.range());
+        // A log that begins behind the live one is not published.
+        let live = first_line(&self.env, &self.paths.live)?.map_or(u64::MAX, |line| line.seq);
+        let older = |name: &SealedName| match before {
+            Some(before) => name.range() < before.range(),
+            None => name.range().0.get() <= live,
+        };
         for name in self.sealed_names()?.into_iter().rev().filter(older) {
             if let Some(seq) = self.line_in_sealed(&name, id)? {
                 return Ok(Some(MessagePlace { log: Some(name), seq }));

@@ -395,7 +395,7 @@ impl ChatFiles {
     }
 
     /// Returns the last number that the ledger has given for good.
-    fn ledger_end(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
+    pub(super) fn ledger_end(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
         let ledger = self.ledger.begin_writing(right)?;
         Ok(ledger.tail().map(|known| LedgerSeq::new(known.given)))
     }

@@ -35,6 +35,18 @@ pub(crate) fn quarantine_bytes(
     Ok(true)
 }
 
+/// Moves a whole file into the quarantine, durably.
+pub(crate) fn set_aside(env: &Env, quarantine: &Path, path: &Path) -> Result<(), StorageError> {
+    env.ensure_folder(quarantine)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = quarantine.join(format!("{}-{name}", env.options.now().file_name()));
+    let renamed = env.disk.rename(path, &aside);
+    renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
+    // The new name is durable before the loss of the old one.
+    env.sync_folder(quarantine)?;
+    env.sync_folder(path.parent().unwrap_or(Path::new("")))
+}
+
 /// Returns the folder and the name that a log had before it was sealed; `None` if this is no sealed log.
 pub(crate) fn live_log(folder: &str, name: &str) -> Option<(&'static str, &'static str)> {
     match folder {

@@ -24,6 +24,7 @@ impl ChatFiles {
         self.repair_about()?;
         // The context goes before the ledger: the next ledger number must be above the context's cursor.
         self.repair_context(&right)?;
+        self.set_unpublished_aside()?.into_iter().for_each(|problem| self.note(problem));
         self.link_active();
         self.repair_ledger(&right)?;
         // The records of requests are read in the archive too.

@@ -22,11 +22,11 @@ use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
     Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
-    Derived, DerivedFiles, DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry,
-    LedgerLine, LedgerSeq, LinesCursor, LinesPage, MessageId, MessagePlace, Moment, NewLine,
-    Position, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation,
-    RunRecords, SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store,
-    StoreFuture, StoreOptions, Synced, View,
+    Derived, DerivedFiles, DerivedState, Import, ImportError, Imported, Lane, LaneError,
+    LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, MessageId,
+    MessagePlace, Moment, NewLine, Position, PurgeError, Purged, ReadError, RepairEffect,
+    RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
+    StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -581,6 +581,11 @@ impl Lane for FileLane {
     fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError> {
         let store = self.chat.store.clone();
         self.run(move |chat| chat.rotate(rotation, &|other| store.existing_chat(other)))
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Imported, ImportError> {
+        // The lines may take long to write, and the lane may be lost meanwhile.
+        self.with_right(move |chat, right| chat.import(import, &|| right.check()))
     }
 
     fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {

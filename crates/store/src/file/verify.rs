@@ -15,7 +15,7 @@ use super::{blob_check, blobs, journal, ledger};
 use crate::disk::NodeKind;
 use crate::scan::{LogScan, scan};
 use crate::{
-    Explain as _, LedgerBody, LedgerLine, RepairEffect, StorageError, StorageProblem,
+    Explain as _, LedgerBody, LedgerLine, RepairEffect, SealedName, StorageError, StorageProblem,
     StorageProblemKind,
 };
 use LogState::{Live, Sealed};
@@ -63,8 +63,11 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
     }
     verify_log(chat, &chat.paths.live, Live, &mut found)?;
     let referenced = verify_sealed(chat, &mut found)?;
-    let sealed_names = chat.sealed_names()?;
-    for name in sealed_names.iter().filter(|name| !referenced.contains(name.as_str())) {
+    let (sealed_names, unpublished) = (chat.sealed_names()?, chat.unpublished_imports()?);
+    found.extend(unpublished.iter().map(|name| chat.unpublished_problem(name)));
+    let is_unknown =
+        |name: &&SealedName| !referenced.contains(name.as_str()) && !unpublished.contains(name);
+    for name in sealed_names.iter().filter(is_unknown) {
         let path = sealed_path(&chat.paths.archive, name);
         // A failed rotation names its log after the lines that it had then. The log went on, as the live one or under
         // a name with the same first line and a later last one.

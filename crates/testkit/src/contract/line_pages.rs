@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ship_store::{
-    Chat, LinesCursor, LinesPage, LogPiece, LoggedLine, Rotation, SealedName, Seq, Store,
+    Chat, Import, LinesCursor, LinesPage, LiveAfterImport, LogPiece, LoggedLine, Rotation,
+    SealedName, Seq, Store,
 };
 
 use super::context_log::revised;
+use super::import::{logs, source};
 use crate::chat::{Begun, message};
 use crate::random::Random;
 
@@ -138,9 +140,9 @@ pub async fn what_happens_between_two_pages_is_neither_missed_nor_read_twice(sto
     }
 }
 
-/// Says something, rotates, brings a log back, begins another chat with this one, or purges.
+/// Says something, rotates, brings a log back, purges or imports.
 async fn change(begun: &mut Begun, random: &mut Random, step: usize) {
-    match random.below(10) {
+    match random.below(11) {
         0..=4 => begun.say(&format!("m{step}")).await,
         5 | 6 => {
             let from = begun.position.seq.get().saturating_sub(random.below(4) as u64);
@@ -156,6 +158,13 @@ async fn change(begun: &mut Begun, random: &mut Random, step: usize) {
             let expected = Some(view.position.generation);
             let undo = Rotation { expected, head: view.head, pieces };
             begun.position = begun.lane.rotate(undo).await.unwrap().position;
+        }
+        8 => {
+            let (one, two) = (format!("i{step}"), format!("j{step}"));
+            let pieces = logs(&[&[&one, &two], &[&two]]);
+            let (expected, live) = (begun.position, LiveAfterImport::Kept);
+            let import = Import { expected, live, source: source(pieces) };
+            begun.position = begun.lane.import(import).await.unwrap().position;
         }
         _ => {
             let sealed = begun.chat.log().sealed().await.unwrap();

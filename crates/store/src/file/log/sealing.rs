@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::quarantine::set_aside;
 use super::super::store_env::{UNFINISHED, read_from, temporary_name};
 use super::{Fold, Writing};
 use crate::disk::{DiskFile, FileLook};
@@ -152,15 +153,7 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Moves a file into the quarantine, durably.
     fn quarantine_file(&self, path: &Path) -> Result<(), StorageError> {
-        let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
-        env.ensure_folder(&self.log.quarantine)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let aside = self.log.quarantine.join(format!("{}-{name}", env.options.now().file_name()));
-        let renamed = env.disk.rename(path, &aside);
-        renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
-        // The new name is durable before the loss of the old one.
-        env.sync_folder(&self.log.quarantine)?;
-        env.sync_folder(folder)
+        set_aside(&self.log.env, &self.log.quarantine, path)
     }
 
     fn second_name(&self, live: FileLook, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
