@@ -15,6 +15,7 @@ mod emptied;
 mod faults;
 mod files;
 mod followed;
+mod import;
 mod line_pages;
 mod long_ledger;
 mod mended;

@@ -37,6 +37,8 @@ fn the_script_does_all_it_says_when_nothing_goes_wrong() {
     assert_eq!(record.acknowledged(), 10);
     let record = block_on(sealing().run(&ship_testkit::sim::SimDisk::new()));
     assert_eq!(record.acknowledged(), 11, "without hard links");
+    let record = block_on(Script::imports().run(&ship_testkit::sim::SimDisk::new()));
+    assert_eq!(record.acknowledged(), 9);
 }
 
 #[test]
@@ -92,4 +94,37 @@ fn a_fault_while_a_log_is_sealed_by_a_copy_loses_nothing() {
 fn what_a_second_process_seals_by_a_copy_survives_a_power_cut() {
     let calls = calls_of(&sealing(), before_sealing());
     passed(block_on(second_lives(&sealing(), calls)), 15);
+}
+
+/// How many calls a script makes before its first import.
+fn before_importing(script: &Script, steps: usize) -> usize {
+    block_on(calls(&script.up_to(steps)))
+}
+
+#[test]
+fn a_power_cut_during_an_import_leaves_all_of_it_or_nothing() {
+    passed(block_on(power_cuts(&Script::imports())), 150);
+}
+
+#[test]
+fn a_fault_during_an_import_leaves_all_of_it_or_nothing() {
+    let script = Script::imports();
+    let calls = calls_of(&script, before_importing(&script, 3));
+    passed(block_on(faults(&script, &all_faults(), calls)), 50);
+}
+
+#[test]
+fn what_a_second_process_imports_survives_a_power_cut() {
+    let script = Script::imports();
+    let calls = calls_of(&script, before_importing(&script, 3));
+    passed(block_on(second_lives(&script, calls)), 15);
+}
+
+#[test]
+fn an_import_without_hard_links_is_all_or_nothing() {
+    let script = Script::imports().up_to(6).without_links();
+    let kinds = [Fault::KillAfter, Fault::Torn, Fault::Fail(5, Lasts::Once), Fault::FailHalf(28)];
+    let calls: Vec<usize> = calls_of(&script, before_importing(&script, 4)).collect();
+    passed(block_on(faults(&script, &kinds, calls.iter().copied())), 30);
+    passed(block_on(second_lives(&script, calls.into_iter())), 15);
 }

@@ -5,6 +5,7 @@
 //! there that nobody tried to write; a reader changes nothing; and the chat goes on.
 
 mod branches;
+mod imports;
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -47,6 +48,8 @@ pub enum Step {
     Purge(String),
     /// Begins another chat with a copy of the live log, and says this there.
     Fork(String),
+    /// Imports two logs with messages of this name below the live one.
+    Import(String),
     /// Takes hard links away from the disk.
     RefuseLinks,
 }
@@ -59,6 +62,7 @@ enum Thing {
     Part(String),
     Purge(String),
     Fork(String),
+    Import(String),
 }
 
 /// Something that the script tried to write.
@@ -123,6 +127,21 @@ impl Script {
         ])
     }
 
+    /// Returns a script that imports into a chat in use, twice.
+    pub fn imports() -> Self {
+        let say = |ids: &[&str]| Step::Say(ids.iter().map(|&id| id.to_owned()).collect());
+        Self(vec![
+            Step::Accept("k1".into()),
+            say(&["m1", "m2"]),
+            Step::Compact("s1".into(), 1),
+            Step::Import("i1".into()),
+            say(&["m3"]),
+            Step::Import("i2".into()),
+            Step::Compact("s2".into(), 1),
+            say(&["m4"]),
+        ])
+    }
+
     /// Returns the same steps on a disk that has no hard links.
     #[must_use]
     pub fn without_links(mut self) -> Self {
@@ -173,6 +192,7 @@ fn things(step: &Step) -> Vec<Thing> {
         Step::Journal(part) => vec![Thing::Part(part.clone())],
         Step::Purge(by) => vec![Thing::Purge(by.clone())],
         Step::Fork(id) => vec![Thing::Fork(id.clone())],
+        Step::Import(name) => vec![Thing::Import(name.clone())],
         Step::RefuseLinks => Vec::new(),
     }
 }
@@ -238,6 +258,7 @@ impl Writer {
             Step::Undo(id) => branches::undo(&*chat, &*lane, id).await?,
             Step::Purge(by) => branches::purge(&*chat, &*lane, by).await?,
             Step::Fork(id) => branches::fork(&self.store, &*chat, id).await?,
+            Step::Import(name) => imports::import(&*chat, &*lane, name).await?,
             Step::RefuseLinks => {}
         }
         Ok(())
@@ -297,9 +318,13 @@ async fn read(disk: &MemoryDisk) -> Result<Found, String> {
     let chat = on(disk.clone()).open(&key).await.map_err(|error| tell(&error))?;
     let mut things = Vec::new();
     if let Some(chat) = chat {
-        for message in everything(&*chat).await.map_err(|error| tell(&error))? {
+        let messages = everything(&*chat).await.map_err(|error| tell(&error))?;
+        imports::pages_have(&*chat, &messages).await?;
+        let (messages, imports) = imports::apart(messages)?;
+        for message in messages {
             things.push(Thing::Message(as_said(&message)?));
         }
+        things.extend(imports);
         things.extend(branches::purged(&*chat).await.map_err(|error| tell(&*error))?);
         things.extend(ledger_keys(&*chat).await.into_iter().map(Thing::Entry));
         let parts = chat.runs().journal().await.map_err(|error| tell(&error))?;
