@@ -8,6 +8,7 @@ mod during;
 mod explained;
 mod files;
 mod first;
+mod imported;
 mod killed;
 mod lost_heads;
 mod lost_messages;
