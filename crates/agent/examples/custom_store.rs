@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
     About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatLook, ChatOverview, Moment,
-    StorageError, StoreFuture,
+    ProjectRecords, StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -55,6 +55,10 @@ impl Store for Counted {
 
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         self.chats.blob(sha256)
+    }
+
+    fn records(&self) -> &dyn ProjectRecords {
+        self.chats.records()
     }
 }
 

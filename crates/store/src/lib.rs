@@ -41,6 +41,7 @@ mod file;
 mod import;
 mod ledger;
 mod line;
+mod records;
 mod rotation;
 pub mod rules;
 mod run_records;
@@ -61,6 +62,10 @@ pub use error::{
 pub use file::FileStore;
 pub use import::{Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport};
 pub use ledger::Ledger;
+pub use records::{
+    Lease, LeaseError, ProjectRecords, RecordError, RecordName, RecordNameError, RecordVersion,
+    StoredRecord,
+};
 pub use rotation::{LogPiece, Rotated, Rotation};
 pub use run_records::RunRecords;
 pub use ship_record::carry;

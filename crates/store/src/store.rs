@@ -14,7 +14,7 @@ use ship_message::json::Object;
 
 use crate::{
     About, BlobError, ChangeFuture, ChangedChats, Chat, ChatKey, Durability, Head, LedgerLine,
-    Moment, ReadError, StorageError, StorageProblem, StoreFuture, Timestamp, View,
+    Moment, ProjectRecords, ReadError, StorageError, StorageProblem, StoreFuture, Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
@@ -66,6 +66,9 @@ pub trait Store: Send + Sync {
     fn put_host_facts(&self, _host: &str, _facts: Object) -> StoreFuture<'_, (), StorageError> {
         Box::pin(std::future::ready(Ok(())))
     }
+
+    /// Returns the records and leases of the project.
+    fn records(&self) -> &dyn ProjectRecords;
 }
 
 /// The overview of a chat for a list of chats.

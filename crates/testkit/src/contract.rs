@@ -78,6 +78,10 @@ macro_rules! store_contract {
                 an_import_that_is_refused_changes_nothing,
                 an_empty_chat_continues_with_the_end_of_an_import,
                 an_imported_log_is_found_copied_and_purged,
+                a_record_is_replaced_only_by_a_writer_that_has_seen_it,
+                no_update_of_a_record_is_lost,
+                records_are_listed_by_the_beginning_of_their_names,
+                a_lease_has_one_holder_until_it_is_released_or_dropped,
             );
         }
     };
@@ -107,6 +111,8 @@ mod ledger;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod line_pages;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod records;
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod rotation;
 #[expect(missing_docs, reason = "each name is the sentence that documents it")]
 mod run_records;
@@ -122,6 +128,7 @@ pub mod promises {
     pub use super::import::*;
     pub use super::ledger::*;
     pub use super::line_pages::*;
+    pub use super::records::*;
     pub use super::rotation::*;
     pub use super::run_records::*;
     pub use super::sealed::*;

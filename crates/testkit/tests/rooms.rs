@@ -52,7 +52,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "store",
-        "conversation file rules disk chat_folder scan store chat context_log derived ledger run_records \
+        "conversation file rules disk chat_folder scan store records chat context_log derived ledger run_records \
          store_future import clock changes error line rotation",
     ),
     (

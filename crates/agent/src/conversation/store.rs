@@ -9,8 +9,8 @@ use ship_message::json::Object;
 use ship_store::{
     About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatKey,
     ChatLook, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq,
-    Moment, NewLine, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation,
-    RunRecords, SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
+    Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError, RotateError, Rotated,
+    Rotation, RunRecords, SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -63,6 +63,10 @@ impl Store for ConversationStore {
 
     fn put_host_facts(&self, host: &str, facts: Object) -> StoreFuture<'_, (), StorageError> {
         self.memory.put_host_facts(host, facts)
+    }
+
+    fn records(&self) -> &dyn ProjectRecords {
+        self.memory.records()
     }
 }
 

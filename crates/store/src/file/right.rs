@@ -244,7 +244,7 @@ impl Drop for HeldRight {
     }
 }
 
-fn note_bytes(now: Timestamp, purpose: &str) -> Vec<u8> {
+pub(super) fn note_bytes(now: Timestamp, purpose: &str) -> Vec<u8> {
     let mut object = Object::new();
     object.set("pid", u64::from(std::process::id()));
     object.set("since", now.to_string());
@@ -255,7 +255,7 @@ fn note_bytes(now: Timestamp, purpose: &str) -> Vec<u8> {
     text
 }
 
-fn read_note(file: &dyn DiskFile) -> Option<Holder> {
+pub(super) fn read_note(file: &dyn DiskFile) -> Option<Holder> {
     let bytes = read_from(file, 0, 4 * NOTE_LEN as u64).ok()?;
     let line = bytes.split(|&byte| byte == b'\n').next()?;
     let note = Json::parse_bytes(line).ok()?;

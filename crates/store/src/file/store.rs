@@ -15,6 +15,7 @@ use super::log_reading::first_line;
 use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
+use super::records::FileRecords;
 use super::right::{Attempt, HeldRight, LostLane};
 use super::store_env::Env;
 use crate::chat_folder::{decoded_name, folder_name};
@@ -24,8 +25,8 @@ use crate::{
     Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
     Derived, DerivedFiles, DerivedState, Import, ImportError, Imported, Lane, LaneError,
     LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, MessageId,
-    MessagePlace, Moment, NewLine, Position, PurgeError, Purged, ReadError, RepairEffect,
-    RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
+    MessagePlace, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError,
+    RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
     StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
 };
 
@@ -40,6 +41,7 @@ const LANE_LOOK: Duration = Duration::from_millis(500);
 pub struct FileStore {
     env: Arc<Env>,
     open: Arc<OpenChats>,
+    records: Arc<FileRecords>,
 }
 
 impl FileStore {
@@ -55,7 +57,9 @@ impl FileStore {
 
     /// Opens the store on a disk of your own.
     pub fn on_disk(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
-        Self { env: Arc::new(Env::new(disk, options)), open: Arc::default() }
+        let env = Arc::new(Env::new(disk, options));
+        let records = Arc::new(FileRecords::new(Arc::clone(&env)));
+        Self { env, open: Arc::default(), records }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -185,7 +189,9 @@ fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> Ch
 }
 
 /// Runs `work` where it may block. It runs to its end even if the caller no longer waits for it.
-fn blocking<'a, T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> StoreFuture<'a, T, E>
+pub(super) fn blocking<'a, T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> StoreFuture<'a, T, E>
 where
     T: Send + 'static,
     E: Send + 'static,
@@ -301,6 +307,10 @@ impl Store for FileStore {
     fn put_host_facts(&self, host: &str, facts: Object) -> StoreFuture<'_, (), StorageError> {
         let (env, host) = (Arc::clone(&self.env), host.to_owned());
         blocking(move || hosts::put_facts(&env, &host, facts))
+    }
+
+    fn records(&self) -> &dyn ProjectRecords {
+        &*self.records
     }
 }
 
