@@ -20,6 +20,7 @@ mod line_pages;
 mod long_ledger;
 mod mended;
 mod names;
+mod records;
 mod rules;
 mod sealed;
 mod sweep;
