@@ -12,6 +12,7 @@ mod builder;
 mod heartbeat;
 mod host_facts;
 mod host_memory;
+mod hosts_record;
 mod locked_chat;
 mod summary_drafts;
 mod system_sources;

@@ -13,7 +13,6 @@ mod chat;
 mod context;
 mod copied_lines;
 mod holder;
-mod hosts;
 mod import;
 mod inbox_cursor;
 mod journal;

@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_message::json::Object;
 
 use crate::{
     About, BlobError, ChangeFuture, ChangedChats, Chat, ChatKey, Durability, Head, LedgerLine,
@@ -56,16 +55,6 @@ pub trait Store: Send + Sync {
 
     /// Returns the bytes with a digest.
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError>;
-
-    /// Returns what is known of a host; empty if nothing is. A store that keeps no such facts learns them again.
-    fn host_facts(&self, _host: &str) -> StoreFuture<'_, Object, StorageError> {
-        Box::pin(std::future::ready(Ok(Object::new())))
-    }
-
-    /// Replaces what is known of a host.
-    fn put_host_facts(&self, _host: &str, _facts: Object) -> StoreFuture<'_, (), StorageError> {
-        Box::pin(std::future::ready(Ok(())))
-    }
 
     /// Returns the records and leases of the project.
     fn records(&self) -> &dyn ProjectRecords;

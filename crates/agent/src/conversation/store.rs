@@ -57,14 +57,6 @@ impl Store for ConversationStore {
         self.memory.blob(sha256)
     }
 
-    fn host_facts(&self, host: &str) -> StoreFuture<'_, Object, StorageError> {
-        self.memory.host_facts(host)
-    }
-
-    fn put_host_facts(&self, host: &str, facts: Object) -> StoreFuture<'_, (), StorageError> {
-        self.memory.put_host_facts(host, facts)
-    }
-
     fn records(&self) -> &dyn ProjectRecords {
         self.memory.records()
     }

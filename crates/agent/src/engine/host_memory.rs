@@ -1,16 +1,20 @@
 //! The memory of a host, which all processes share.
 //!
-//! What another process has learned is taken over before each run and before each write. No lock is needed: of two
-//! writers at the same moment one may lose its facts on disk, but it still knows them, and writes them in its next run.
+//! What another process has learned is taken over before each run and before each write. If two write at the same
+//! moment, one of them is refused, reads what the other has written, and writes again.
 
 use ship_message::json::{Json, Object};
 use ship_provider::HostForm;
-use ship_store::ChatKey;
+use ship_store::{ChatKey, RecordError};
 use tokio::sync::Mutex;
 
 use super::Engine;
 use super::host_facts::{HostFacts, write_forms};
+use super::hosts_record::HostsRecord;
 use crate::run_log::{RunLogEntry, RunLogKind};
+
+/// The number of attempts to write facts while other processes write theirs.
+const ATTEMPTS: usize = 10;
 
 /// Knows which facts about the host are on disk.
 #[derive(Default)]
@@ -40,12 +44,28 @@ impl Engine {
         let Some(host) = self.host_name() else { return };
         let mut known = self.host_memory.0.lock().await;
         self.tell_unknown_window_once(&mut known, chat);
-        if !self.host_facts(&known).is_news_to(&known.stored)
-            || !self.read_host_facts(&host, &mut known, chat).await
-        {
+        if !self.host_facts(&known).is_news_to(&known.stored) {
             return;
         }
-        let facts = self.host_facts(&known);
+        for _ in 0..ATTEMPTS {
+            let Some(record) = self.read_host_facts(&host, &mut known, chat).await else { return };
+            let facts = self.host_facts(&known);
+            match record.put(self.store.records(), &host, facts.to_object()).await {
+                // The next attempt begins with what another process has written.
+                Err(RecordError::Conflict { .. }) => continue,
+                Ok(()) => self.tell_lost_tools(&facts, &known, chat),
+                Err(error) => {
+                    self.tell_lost_tools(&facts, &known, chat);
+                    return self.log_loss_once(&mut known, chat, &error);
+                }
+            }
+            known.stored = facts;
+            return;
+        }
+    }
+
+    /// Tells a person that the agent has no tools, if the host has just refused them.
+    fn tell_lost_tools(&self, facts: &HostFacts, known: &KnownFacts, chat: &ChatKey) {
         if facts.forms.has(HostForm::NoTools) && !known.stored.forms.has(HostForm::NoTools) {
             self.tell(chat, &format!(
                 "the host accepts no tools for `{}`, so the agent has none; if that changes, delete \
@@ -53,22 +73,24 @@ impl Engine {
                 self.provider.model()
             ));
         }
-        match self.store.put_host_facts(&host, facts.to_object()).await {
-            Ok(()) => known.stored = facts,
-            Err(error) => self.log_loss_once(&mut known, chat, &error),
-        }
     }
 
-    /// Reads the facts on disk, and takes over those that another process has written since. Returns whether they
-    /// could be read.
-    async fn read_host_facts(&self, host: &str, known: &mut KnownFacts, chat: &ChatKey) -> bool {
-        let stored = match self.store.host_facts(host).await {
-            Ok(facts) => HostFacts::from_object(&facts),
+    /// Reads the stored facts, and takes over those that another process has written since. Returns `None` if they
+    /// could not be read.
+    async fn read_host_facts(
+        &self,
+        host: &str,
+        known: &mut KnownFacts,
+        chat: &ChatKey,
+    ) -> Option<HostsRecord> {
+        let record = match HostsRecord::read(self.store.records()).await {
+            Ok(record) => record,
             Err(error) => {
                 self.log_loss_once(known, chat, &error);
-                return false;
+                return None;
             }
         };
+        let stored = HostFacts::from_object(&record.facts_of(host));
         // A person that changes `llm.window` knows better than an older refusal. A file that is gone says nothing.
         if stored.configured == self.configured_window() && stored != HostFacts::default() {
             self.token_meter.merge_limits(known.stored.limits, stored.limits);
@@ -79,7 +101,7 @@ impl Engine {
         }
         self.provider.adopt_forms(stored.forms);
         known.stored = stored;
-        true
+        Some(record)
     }
 
     /// Returns the facts that this process would store.

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
-use super::hosts;
 use super::log_reading::first_line;
 use super::message_count;
 use super::open_chats::OpenChats;
@@ -297,16 +296,6 @@ impl Store for FileStore {
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         let (env, sha256) = (Arc::clone(&self.env), sha256.to_owned());
         blocking(move || blobs::read_blob(&env, &sha256))
-    }
-
-    fn host_facts(&self, host: &str) -> StoreFuture<'_, Object, StorageError> {
-        let (env, host) = (Arc::clone(&self.env), host.to_owned());
-        blocking(move || hosts::facts_of(&env, &host))
-    }
-
-    fn put_host_facts(&self, host: &str, facts: Object) -> StoreFuture<'_, (), StorageError> {
-        let (env, host) = (Arc::clone(&self.env), host.to_owned());
-        blocking(move || hosts::put_facts(&env, &host, facts))
     }
 
     fn records(&self) -> &dyn ProjectRecords {
