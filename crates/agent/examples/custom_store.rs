@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
-    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatLook, ChatOverview, Moment,
-    ProjectRecords, StorageError, StoreFuture,
+    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatLook, ChatOverview,
+    MemoryError, Moment, ProjectRecords, StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -55,6 +55,14 @@ impl Store for Counted {
 
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         self.chats.blob(sha256)
+    }
+
+    fn memory(&self, chat: &ChatKey) -> StoreFuture<'_, Option<String>, MemoryError> {
+        self.chats.memory(chat)
+    }
+
+    fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError> {
+        self.chats.set_memory(chat, text)
     }
 
     fn records(&self) -> &dyn ProjectRecords {

@@ -35,7 +35,7 @@ pub(crate) use active_run::ActiveRun;
 pub(crate) use agent::{ActiveConversation, CurrentConversation};
 pub(crate) use locked_chat::LockedChat;
 pub(crate) use summary_drafts::{SummaryCost, SummaryDraft, SummaryRange};
-pub(crate) use system_sources::{SystemSources, last_question_metadata};
+pub(crate) use system_sources::{ChatMemory, SystemSources, last_question_metadata};
 
 use crate::chat::MessageIds;
 use crate::events::EventHub;

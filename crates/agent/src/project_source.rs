@@ -8,7 +8,7 @@ pub trait ProjectSource: Send + Sync {
     /// Returns the project folder, as the model is told.
     fn project_root(&self) -> String;
 
-    /// Returns the texts for a chat.
+    /// Returns the texts for a chat. Its memory is not among them: that belongs to the store.
     fn texts(&self, chat: &ChatKey) -> SystemTexts;
 
     /// Returns the existing skills.

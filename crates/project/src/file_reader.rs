@@ -2,11 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The maximal length of a text that people write: some 250,000 tokens, more than most models can be shown. A
-/// larger file is a mistake, and reading it whole would make the mistake expensive.
-pub(crate) const TEXT_BYTES_MAX: u64 = 1024 * 1024;
+use ship_record::{FileError, TEXT_BYTES_MAX};
 
 /// The bytes of a file, up to the limit.
 pub(crate) struct FileBytes {
@@ -27,49 +25,6 @@ pub(crate) fn read_beginning(file: &Path) -> io::Result<FileBytes> {
 /// Whether a file does not exist, also because a parent is not a folder.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// The reason why a file of a project is not read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FileError {
-    /// The file is a link, or below a link, that leads out of the project.
-    #[error("{} is a link out of the project, to {}", file.display(), target.display())]
-    Outside {
-        /// The path of the link.
-        file: PathBuf,
-        /// The target of the link.
-        target: PathBuf,
-    },
-    /// The path is that of a folder, a pipe or a device.
-    #[error("{} is not a file", file.display())]
-    NotAFile {
-        /// The path of the folder, pipe or device.
-        file: PathBuf,
-    },
-    /// The system refuses to read the file.
-    #[error("{} cannot be read", file.display())]
-    Unreadable {
-        /// The file that is unreadable.
-        file: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-}
-
-impl FileError {
-    /// Describes the problem, its reason and its remedy for a person.
-    pub fn text_for_user(&self) -> String {
-        match self {
-            Self::Outside { .. } => {
-                format!("{self}, so it is ignored; replace the link by a file")
-            }
-            Self::NotAFile { .. } => format!("{self}, so it is ignored; replace it by a file"),
-            Self::Unreadable { source, .. } => {
-                format!("{self}: {source}; make it readable, or remove it")
-            }
-        }
-    }
 }
 
 /// Says which links are followed.

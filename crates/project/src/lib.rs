@@ -36,7 +36,6 @@ mod skills;
 mod system_texts;
 
 pub use edit::{EditSettingsError, SettingsEditor};
-pub use file_reader::FileError;
 pub use init::{CreatedFile, CreatedKind, InitError, init};
 pub use load::{
     DotEnvProblem, LoadProjectError, ProjectProblem, ProjectProblemKind, SettingScope,

@@ -1,11 +1,13 @@
-//! Reads the texts that people write for the agent: its role, the profile, and the memory of a chat.
+//! Reads the texts that people write for the agent: its role and the profile.
 //!
 //! Each text may be missing. A text that cannot be read does not stop a conversation: it counts as missing, and its
 //! problem is returned for display.
 
 use std::path::Path;
 
-use crate::file_reader::{FileBytes, FileError, Links, TEXT_BYTES_MAX, read_below};
+use ship_record::{FileError, text_of_file};
+
+use crate::file_reader::{FileBytes, Links, read_below};
 use crate::init::DEFAULT_ROLE;
 
 /// The texts that go into the system blocks.
@@ -15,20 +17,18 @@ pub struct SystemTexts {
     pub profile_primary: Option<String>,
     /// The text of `.ship/profile/other.md`.
     pub profile_other: Option<String>,
-    /// The text of the chat's `memory/Primary.md`.
-    pub memory: Option<String>,
     /// The text of `Agent.md`, or a role that suits any project; `None` without a project.
     pub role: Option<String>,
     /// The reasons why existing texts are missing here.
     pub problems: Vec<FileError>,
 }
 
-/// Reads the texts of a project, and of a chat when its folder is given.
+/// Reads the texts of a project.
 ///
 /// Bytes that are not UTF-8 are replaced, text beyond a megabyte is left out with a note, and surrounding white
 /// space is removed. A link that leads out of the project is refused, because a repository with such a link could
 /// make the agent read any file of the account.
-pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
+pub fn read_system_texts(root: &Path) -> SystemTexts {
     let mut problems = Vec::new();
     let mut read = |file: &Path| {
         read_text(root, file).unwrap_or_else(|problem| {
@@ -39,37 +39,22 @@ pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
     SystemTexts {
         profile_primary: read(&root.join(".ship/profile/Primary.md")),
         profile_other: read(&root.join(".ship/profile/other.md")),
-        memory: chat.and_then(|chat| read(&chat.join("memory/Primary.md"))),
         role: read(&root.join("Agent.md")).or_else(|| Some(DEFAULT_ROLE.trim().to_owned())),
         problems,
     }
 }
 
 fn read_text(root: &Path, file: &Path) -> Result<Option<String>, FileError> {
-    let Some(FileBytes { mut bytes, cut }) = read_below(root, file, Links::Inside)? else {
-        return Ok(None);
-    };
-    if cut {
-        // The cut may be inside a character, which has at most four bytes.
-        while bytes.last().is_some_and(|byte| byte & 0xC0 == 0x80) {
-            bytes.pop();
-        }
-        bytes.pop();
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim_start_matches('\u{FEFF}').trim();
-    let note = if cut {
-        format!("\n\n[The file is longer than {TEXT_BYTES_MAX} bytes; the rest is left out.]")
-    } else {
-        String::new()
-    };
-    Ok((!text.is_empty()).then(|| format!("{text}{note}")))
+    let read = read_below(root, file, Links::Inside)?;
+    Ok(read.and_then(|FileBytes { bytes, cut }| text_of_file(bytes, cut)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    use ship_record::TEXT_BYTES_MAX;
 
     use super::*;
 
@@ -86,9 +71,9 @@ mod tests {
     #[test]
     fn without_any_file_there_is_the_default_role_and_nothing_else() {
         let folder = folder(&[]);
-        let texts = read_system_texts(folder.path(), Some(&folder.path().join(".ship/chat/x")));
+        let texts = read_system_texts(folder.path());
         assert_eq!(texts.role.as_deref(), Some(DEFAULT_ROLE.trim()));
-        assert_eq!((texts.profile_primary, texts.profile_other, texts.memory), (None, None, None));
+        assert_eq!((texts.profile_primary, texts.profile_other), (None, None));
         assert!(texts.problems.is_empty());
     }
 
@@ -96,17 +81,13 @@ mod tests {
     fn every_text_that_is_there_is_read() {
         let folder = folder(&[
             ("Agent.md", b"\xEF\xBB\xBF# Pirate\n"),
-            (".ship/profile/Primary.md", b"Anna, Rust\n"),
+            (".ship/profile/Primary.md", b"Anna, \xFF Rust\n"),
             (".ship/profile/other.md", b"  \n"),
-            (".ship/chat/terminal%3Amain/memory/Primary.md", b"likes \xFF tea"),
         ]);
-        let chat = folder.path().join(".ship/chat/terminal%3Amain");
-        let texts = read_system_texts(folder.path(), Some(&chat));
+        let texts = read_system_texts(folder.path());
         assert_eq!(texts.role.as_deref(), Some("# Pirate"));
-        assert_eq!(texts.profile_primary.as_deref(), Some("Anna, Rust"));
+        assert_eq!(texts.profile_primary.as_deref(), Some("Anna, \u{FFFD} Rust"));
         assert_eq!(texts.profile_other, None);
-        assert_eq!(texts.memory.as_deref(), Some("likes \u{FFFD} tea"));
-        assert!(read_system_texts(folder.path(), None).memory.is_none());
     }
 
     #[test]
@@ -118,7 +99,7 @@ mod tests {
             .unwrap();
         symlink("nowhere", folder.path().join(".ship/profile/other.md")).unwrap();
 
-        let texts = read_system_texts(folder.path(), None);
+        let texts = read_system_texts(folder.path());
         assert_eq!(texts.role.as_deref(), Some("from docs"));
         assert_eq!((texts.profile_primary, texts.profile_other), (None, None));
         let [problem] = &texts.problems[..] else { panic!("{:?}", texts.problems) };
@@ -130,7 +111,7 @@ mod tests {
         let folder = folder(&[(".ship/profile/Primary.md/x", b"")]);
         let pipe = folder.path().join("Agent.md");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let texts = read_system_texts(folder.path(), None);
+        let texts = read_system_texts(folder.path());
         assert_eq!(texts.problems.len(), 2);
         assert_eq!(texts.role.as_deref(), Some(DEFAULT_ROLE.trim()));
     }
@@ -140,7 +121,7 @@ mod tests {
         let mut long = b"x".to_vec();
         long.extend("密".repeat(400_000).bytes());
         let folder = folder(&[("Agent.md", &long)]);
-        let role = read_system_texts(folder.path(), None).role.unwrap();
+        let role = read_system_texts(folder.path()).role.unwrap();
         assert!(role.len() < TEXT_BYTES_MAX as usize + 100 && !role.contains('\u{FFFD}'));
         assert!(role.ends_with("the rest is left out.]"));
     }

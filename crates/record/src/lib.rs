@@ -34,6 +34,7 @@ mod sealed_name;
 #[cfg(feature = "serde")]
 mod serde;
 mod storage_problem;
+mod text_file;
 mod timestamp;
 mod view;
 
@@ -56,5 +57,6 @@ pub use notice::{NoticeKind, STOPPED, has_marked_notice, notices, without_notice
 pub use sealed_log::{MessagePlace, Purged, SealedLog};
 pub use sealed_name::SealedName;
 pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};
+pub use text_file::{FileError, TEXT_BYTES_MAX, text_of_file};
 pub use timestamp::Timestamp;
 pub use view::View;

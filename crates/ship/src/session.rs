@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Returns the agent of the project. Warns about texts that exist but cannot be used.
-    pub(crate) fn agent(&self) -> Result<Agent, Failure> {
+    pub(crate) async fn agent(&self) -> Result<Agent, Failure> {
         if let Some(agent) = &*self.agent.borrow() {
             return Ok(agent.clone());
         }
@@ -142,17 +142,23 @@ impl Session {
         if choice.unused.is_some() {
             output::print_warning(&choice.why);
         }
-        let root = self.project.root();
-        for problem in read_system_texts(root, Some(&root.join(chat_folder(&self.chat)))).problems {
-            let because = std::error::Error::source(&problem).map(|cause| format!(": {cause}"));
-            let warning =
-                format!("{problem}{}; the agent does not see it", because.unwrap_or_default());
-            output::print_warning(&self.project.secrets().mask(&warning));
+        for problem in read_system_texts(self.project.root()).problems {
+            self.warn_of_text(&problem);
+        }
+        if let Err(problem) = self.store()?.memory(&self.chat).await {
+            self.warn_of_text(&problem);
         }
         let project = self.project_of_chat();
         let agent = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?.build();
         *self.agent.borrow_mut() = Some(agent.clone());
         Ok(agent)
+    }
+
+    /// Warns about a text that exists but cannot be used.
+    fn warn_of_text(&self, problem: &dyn std::error::Error) {
+        let because = problem.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let warning = format!("{problem}{because}; the agent does not see it");
+        output::print_warning(&self.project.secrets().mask(&warning));
     }
 
     /// Keeps a `.ship` that this command made out of repositories, and tells the person of it where there were not even

@@ -9,7 +9,7 @@ mod memory;
 mod real;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use memory::MemoryDisk;
 pub use real::RealDisk;
@@ -53,10 +53,25 @@ pub struct FileLook {
     pub names: u64,
 }
 
+/// A file that was opened by a path in which links are followed.
+pub enum LinkedFile {
+    /// A plain file in the project folder.
+    Inside(Box<dyn DiskFile>),
+    /// The links lead out of the project folder, to this path.
+    Outside(PathBuf),
+    /// Something that is not a plain file.
+    NotAFile,
+}
+
 /// A disk. A call does what it says or fails, but only `sync` and `sync_folder` make the effect durable.
 pub trait Disk: Send + Sync {
     /// Opens a plain file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file of a person for reading, through links that stay in the project folder. A disk on which people
+    /// make no links has none to follow.
+    fn open_linked(&self, _path: &Path) -> io::Result<LinkedFile> {
+        Ok(LinkedFile::NotAFile)
+    }
     /// Creates a folder, whose parent must exist.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Gives the file `from` a second name.

@@ -4,10 +4,12 @@
 //! its enum. Every message is one line that names the file or chat and says what to do.
 
 mod holder;
+mod memory;
 mod refused_input;
 mod storage;
 
 pub use holder::{Busy, Holder, LaneHolder, Right};
+pub use memory::MemoryError;
 pub use refused_input::RefusedInput;
 pub use storage::StorageError;
 

@@ -24,6 +24,7 @@ mod line_pages;
 mod log;
 mod log_reading;
 mod lookup;
+mod memory;
 mod message_count;
 mod open_chats;
 mod outlines;

@@ -56,8 +56,8 @@ pub use clock::SystemClock;
 pub use context_log::{ContextLog, LogFeatures};
 pub use derived::{Derived, DerivedFiles, DerivedState};
 pub use error::{
-    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, PurgeError,
-    ReadError, RefusedInput, Right, RotateError, StorageError,
+    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, MemoryError,
+    PurgeError, ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
 pub use import::{Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport};
@@ -72,12 +72,12 @@ pub use ship_record::carry;
 pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
-    DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS,
-    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, LoggedLine, MessageId,
-    MessageKind, MessagePlace, MessageSource, Metadata, NewLine, NewMessage, NewMetadata,
-    NoticeKind, Position, Purged, RepairEffect, STOPPED, SealedLog, SealedName, Seq, SourceRange,
-    StorageProblem, StorageProblemKind, Timestamp, VIA_NOTICE, View, has_marked_notice, notices,
-    without_notices,
+    DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, FileError, Gen, Head,
+    KEYS_KEPT_MS, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage,
+    LoggedLine, MessageId, MessageKind, MessagePlace, MessageSource, Metadata, NewLine, NewMessage,
+    NewMetadata, NoticeKind, Position, Purged, RepairEffect, STOPPED, SealedLog, SealedName, Seq,
+    SourceRange, StorageProblem, StorageProblemKind, TEXT_BYTES_MAX, Timestamp, VIA_NOTICE, View,
+    has_marked_notice, notices, text_of_file, without_notices,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

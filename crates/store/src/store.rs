@@ -13,7 +13,8 @@ use ship_message::UiMessage;
 
 use crate::{
     About, BlobError, ChangeFuture, ChangedChats, Chat, ChatKey, Durability, Head, LedgerLine,
-    Moment, ProjectRecords, ReadError, StorageError, StorageProblem, StoreFuture, Timestamp, View,
+    MemoryError, Moment, ProjectRecords, ReadError, StorageError, StorageProblem, StoreFuture,
+    Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
@@ -55,6 +56,13 @@ pub trait Store: Send + Sync {
 
     /// Returns the bytes with a digest.
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError>;
+
+    /// Reads the memory of a chat, as people and agents write it; `None` if there is none. Surrounding white space is
+    /// removed, and what cannot be read as text is replaced. A person may write it before the chat exists.
+    fn memory(&self, chat: &ChatKey) -> StoreFuture<'_, Option<String>, MemoryError>;
+
+    /// Replaces the memory of a chat.
+    fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError>;
 
     /// Returns the records and leases of the project.
     fn records(&self) -> &dyn ProjectRecords;

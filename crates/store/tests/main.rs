@@ -18,6 +18,7 @@ mod followed;
 mod import;
 mod line_pages;
 mod long_ledger;
+mod memory;
 mod mended;
 mod names;
 mod records;

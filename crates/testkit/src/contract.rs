@@ -40,6 +40,7 @@ macro_rules! store_contract {
                 blobs_are_kept_by_their_digest,
                 a_chat_keeps_what_it_is_about,
                 chats_are_listed_with_their_sizes,
+                the_memory_of_a_chat_is_kept_and_may_come_before_the_chat,
                 hostile_keys_are_kept_apart,
                 a_lane_has_one_holder_and_says_who,
                 a_lane_that_is_free_is_had_without_waiting,

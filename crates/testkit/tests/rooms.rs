@@ -44,7 +44,7 @@ const CRATES: &[(&str, &str)] = &[
     (
         "record",
         "serde clock durability notice metadata ledger logged_line sealed_log view context_line head carry storage_problem sealed_name ids \
-         timestamp explanation",
+         timestamp text_file explanation",
     ),
     (
         "ship",

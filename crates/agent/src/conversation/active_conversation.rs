@@ -12,7 +12,7 @@ use super::error::ConversationError;
 use super::store::ConversationStore;
 use crate::built_in_tools::context_tools;
 use crate::conversation_log::{ConversationLog, conversation_chat};
-use crate::engine::{ActiveConversation, Agent, Engine, SystemSources};
+use crate::engine::{ActiveConversation, Agent, ChatMemory, Engine, SystemSources};
 use crate::error::RunError;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::records::usage_of_run;
@@ -79,7 +79,9 @@ impl ActiveConversation {
     /// lines of their own.
     async fn write_system_line(&self) -> Result<(), ConversationError> {
         let (engine, chat) = (&self.agent.engine, conversation_chat());
-        let sources = SystemSources::read_at(engine, &chat, Some(CHANNEL.to_owned()), None);
+        let memory = ChatMemory::read(engine, &chat).await;
+        let channel = Some(CHANNEL.to_owned());
+        let sources = SystemSources::read_at(engine, &chat, channel, None, memory);
         let blocks = sources.blocks(engine, &chat, &[]);
         let texts: Vec<String> = blocks.into_iter().map(|block| block.text).collect();
         let text = texts.join("\n\n");

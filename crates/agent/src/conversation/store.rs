@@ -9,8 +9,9 @@ use ship_message::json::Object;
 use ship_store::{
     About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatKey,
     ChatLook, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq,
-    Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError, RotateError, Rotated,
-    Rotation, RunRecords, SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
+    MemoryError, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError,
+    RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem, Store,
+    StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -55,6 +56,14 @@ impl Store for ConversationStore {
 
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         self.memory.blob(sha256)
+    }
+
+    fn memory(&self, chat: &ChatKey) -> StoreFuture<'_, Option<String>, MemoryError> {
+        self.memory.memory(chat)
+    }
+
+    fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError> {
+        self.memory.set_memory(chat, text)
     }
 
     fn records(&self) -> &dyn ProjectRecords {

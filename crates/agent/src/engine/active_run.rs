@@ -15,7 +15,7 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
-use super::system_sources::{ChatLocation, SystemSources};
+use super::system_sources::{ChatLocation, ChatMemory, SystemSources};
 use crate::chat::{LogSize, loaded_skills, pruned_outputs, skill_changes, view_messages};
 use crate::error::RunError;
 use crate::events::RunEvent;
@@ -87,7 +87,8 @@ impl ActiveRun {
     ) -> Self {
         let (engine, key) = (&locked.engine, locked.chat.key());
         let messages: Arc<[_]> = view_messages(view).into();
-        let sources = SystemSources::read(engine, key, about, &messages);
+        let memory = ChatMemory::read(engine, key).await;
+        let sources = SystemSources::read(engine, key, about, &messages, memory);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
         let log = RunState {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_project::{FileError, RequestFacts, Skill, SystemTexts};
-use ship_store::{About, ChatKey, Metadata, NewMetadata, Timestamp};
+use ship_project::{RequestFacts, Skill, SystemTexts};
+use ship_store::{About, ChatKey, Explain as _, FileError, Metadata, NewMetadata, Timestamp};
 
 use super::Engine;
 use crate::chat::loaded_skills;
@@ -20,7 +20,26 @@ pub(crate) struct SystemSources {
     place: ChatLocation,
     question: QuestionFacts,
     texts: SystemTexts,
+    memory: ChatMemory,
     pub(crate) skills: Vec<Skill>,
+}
+
+/// The memory of a chat, as far as it can be read.
+#[derive(Default)]
+pub(crate) struct ChatMemory {
+    text: Option<String>,
+    /// The reason why an existing memory is missing here.
+    pub(super) problem: Option<String>,
+}
+
+impl ChatMemory {
+    /// Reads the memory of a chat. One that cannot be read stops no conversation.
+    pub(crate) async fn read(agent: &Engine, chat: &ChatKey) -> Self {
+        match agent.store.memory(chat).await {
+            Ok(text) => Self { text, problem: None },
+            Err(error) => Self { text: None, problem: Some(error.explain().to_string()) },
+        }
+    }
 }
 
 /// The request id and the time of the message that a request answers.
@@ -68,8 +87,9 @@ impl SystemSources {
         chat: &ChatKey,
         about: About,
         messages: &[Arc<UiMessage>],
+        memory: ChatMemory,
     ) -> Self {
-        Self::read_at(agent, chat, about.channel, last_question_metadata(messages))
+        Self::read_at(agent, chat, about.channel, last_question_metadata(messages), memory)
     }
 
     /// Reads the sources of a request that answers this question.
@@ -78,6 +98,7 @@ impl SystemSources {
         chat: &ChatKey,
         channel: Option<String>,
         question: Option<Metadata<'_>>,
+        memory: ChatMemory,
     ) -> Self {
         let place = ChatLocation {
             channel,
@@ -91,7 +112,7 @@ impl SystemSources {
         };
         let (mut texts, skills) = (agent.project.texts(chat), agent.project.skills());
         texts.role = agent.role.clone().or(texts.role);
-        Self { place, question, texts, skills }
+        Self { place, question, texts, memory, skills }
     }
 
     pub(crate) fn place(&self) -> &ChatLocation {
@@ -100,7 +121,8 @@ impl SystemSources {
 
     /// Returns the problems with the texts.
     pub(crate) fn problems(&self) -> Vec<String> {
-        self.texts.problems.iter().map(FileError::text_for_user).collect()
+        let of_texts = self.texts.problems.iter().map(FileError::text_for_user);
+        of_texts.chain(self.memory.problem.clone()).collect()
     }
 
     /// Returns the blocks, with these skills loaded.
@@ -127,7 +149,7 @@ impl SystemSources {
             time: question.and_then(|question| question.ts),
             profile_primary: self.texts.profile_primary.clone(),
             profile_other: self.texts.profile_other.clone(),
-            memory: self.texts.memory.clone(),
+            memory: self.memory.text.clone(),
             agent: self.texts.role.clone(),
             skills: self.skills.iter().map(loaded_skills::overview_line).collect(),
             loaded_skills: loaded_skills::loaded_skills(loaded, &self.skills),

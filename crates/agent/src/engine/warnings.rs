@@ -1,20 +1,22 @@
 //! Reports problems that do not stop an agent: once to the person, and to the log.
 
 use ship_message::json::Json;
-use ship_project::{FileError, nearest_name};
-use ship_store::ChatKey;
+use ship_project::nearest_name;
+use ship_store::{ChatKey, FileError};
 
 use super::Engine;
 use super::agent::Agent;
+use super::system_sources::ChatMemory;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl Agent {
     /// Returns the problems, a sentence each: texts that exist and cannot be read, and settings that name unknown
     /// tools. Problems from loading the project are not among them.
-    pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
+    pub async fn warnings(&self, chat: &ChatKey) -> Vec<String> {
         let agent = &*self.engine;
         let mut warnings = agent.unknown_tools();
         warnings.extend(agent.project.texts(chat).problems.iter().map(FileError::text_for_user));
+        warnings.extend(ChatMemory::read(agent, chat).await.problem);
         warnings.iter().map(|warning| agent.project.mask(warning)).collect()
     }
 }

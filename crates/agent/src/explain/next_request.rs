@@ -14,7 +14,9 @@ use crate::chat::{
     pruned_outputs, view_messages,
 };
 use crate::digest::digest;
-use crate::engine::{Agent, CompactionTrigger, Engine, SystemSources, last_question_metadata};
+use crate::engine::{
+    Agent, ChatMemory, CompactionTrigger, Engine, SystemSources, last_question_metadata,
+};
 use crate::error::RunError;
 use crate::inbound::promoted_message;
 use crate::inbox::UnreadLedger;
@@ -71,7 +73,8 @@ impl Agent {
         let messages: Vec<Arc<UiMessage>> =
             found.messages.iter().chain(&found.queued).cloned().collect();
         let question = last_question_metadata(&messages);
-        let sources = SystemSources::read_at(agent, chat, found.channel, question);
+        let memory = ChatMemory::read(agent, chat).await;
+        let sources = SystemSources::read_at(agent, chat, found.channel, question, memory);
         let blocks = sources.blocks(agent, chat, &found.loaded);
         // What a run in progress has said stands before the messages that wait for it.
         let (messages, queued) = match &found.so_far {

@@ -18,7 +18,7 @@ use ship_store::{
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
 use crate::chat::{LEDGER_PAGE, is_message, promoted_messages, skill_changes, view_messages};
-use crate::engine::{Engine, SystemSources};
+use crate::engine::{ChatMemory, Engine, SystemSources};
 
 /// The entries of the ledger that no run has read.
 pub(crate) struct UnreadLedger {
@@ -37,7 +37,12 @@ impl UnreadLedger {
     ) -> Result<Self, ReadError> {
         let first = std::mem::take(&mut state.new_lines);
         let state = &*state;
-        let room = InputRoom::new(agent, || blocks(agent, chat, state));
+        // The blocks are needed only if a second message waits.
+        let memory = match first.len() > 1 || state.view.is_none() {
+            true => ChatMemory::read(agent, chat.key()).await,
+            false => ChatMemory::default(),
+        };
+        let room = InputRoom::new(agent, || blocks(agent, chat, state, memory));
         if let Some(view) = &state.view {
             let queue = NextInput::read_on(chat, first, room).await?;
             return Ok(Self { inbox: view.inbox, queue });
@@ -48,10 +53,15 @@ impl UnreadLedger {
 }
 
 /// Returns the system blocks of the next run in a chat.
-fn blocks(agent: &Engine, chat: &dyn Chat, state: &ChatState) -> Vec<SystemBlock> {
+fn blocks(
+    agent: &Engine,
+    chat: &dyn Chat,
+    state: &ChatState,
+    memory: ChatMemory,
+) -> Vec<SystemBlock> {
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
     let loaded = state.view.as_ref().map(skill_changes::skills_in_blocks).unwrap_or_default();
-    let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages);
+    let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages, memory);
     sources.blocks(agent, chat.key(), &loaded)
 }
 

@@ -4,7 +4,7 @@ use ship_message::json::Json;
 use ship_project::{
     LogEntry, LogWriter, Project, Skill, SystemTexts, read_system_texts, scan_skills,
 };
-use ship_store::{ChatKey, chat_folder};
+use ship_store::ChatKey;
 
 use crate::project_source::ProjectSource;
 use crate::run_log::{RunLog, RunLogEntry};
@@ -19,9 +19,8 @@ impl ProjectSource for ProjectFolder {
         self.project.root().display().to_string()
     }
 
-    fn texts(&self, chat: &ChatKey) -> SystemTexts {
-        let root = self.project.root();
-        read_system_texts(root, Some(&root.join(chat_folder(chat))))
+    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
+        read_system_texts(self.project.root())
     }
 
     fn skills(&self) -> Vec<Skill> {

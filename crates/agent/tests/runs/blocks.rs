@@ -74,7 +74,7 @@ async fn a_text_that_cannot_be_read_is_told_to_the_person_and_once_to_the_log() 
         .unwrap();
     std::fs::create_dir(folder.root().join("ship.json")).unwrap();
     let ran = say(&folder, "one", &[text("Hi.")]).await;
-    let warnings = ran.agent.warnings(&chat());
+    let warnings = ran.agent.warnings(&chat()).await;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
         warnings[0].ends_with("Primary.md is not a file, so it is ignored; replace it by a file")
@@ -96,7 +96,7 @@ async fn a_setting_that_names_no_tool_is_told_with_the_nearest() {
         "`tools.approval` names `chat_sent`, but there is no such tool; did you mean `chat_send`?",
         "`tools.approval` names `zzz`, but there is no such tool",
     ];
-    assert_eq!(ran.agent.warnings(&chat()), told);
+    assert_eq!(ran.agent.warnings(&chat()).await, told);
     assert_eq!(ran.log.of("warning"), told.map(|warning| format!("message=\"{warning}\"")));
 }
 

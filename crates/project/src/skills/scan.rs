@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::parse::parse;
 use super::{Skill, SkillSource, SkillState};
-use crate::file_reader::{FileBytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read_below};
+use ship_record::{FileError, TEXT_BYTES_MAX};
+
+use crate::file_reader::{FileBytes, Links, is_missing, read_below};
 use crate::settings::SkillSettings;
 
 /// Finds all skills of a project: in `.claude/skills`, in `.ship/skills`, then in the folders of

@@ -64,7 +64,7 @@ pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode,
 }
 
 async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
-    let agent = session.agent()?;
+    let agent = session.agent().await?;
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
     let news = ContextNews::from_now(session, &agent).await?;
@@ -292,7 +292,7 @@ impl ChatScreen<'_> {
         if let Some(name) = name {
             let kept = Some(name).filter(|name| name != "-");
             self.session.keep_model(kept).await?;
-            self.agent = self.session.agent()?;
+            self.agent = self.session.agent().await?;
             self.news = ContextNews::from_now(self.session, &self.agent).await?;
         }
         let model = self.session.describe_model();

@@ -87,7 +87,7 @@ async fn compact(
     wishes: Option<String>,
     place: CompactPlace<'_>,
 ) -> Result<(), Failure> {
-    let (agent, keyboard) = (session.agent()?, place.keyboard());
+    let (agent, keyboard) = (session.agent().await?, place.keyboard());
     let mut activity = RunActivity::begin(session).making_room(MAKING_ROOM);
     let listener = agent.listen(&session.chat);
     let compacting = unless_frozen(session, &agent, agent.compact(&session.chat, wishes));
@@ -188,7 +188,7 @@ fn show_typed(activity: &mut RunActivity, keyboard: Option<&Keyboard>) -> Result
 }
 
 async fn print_plan(session: &Session) -> Result<(), Failure> {
-    let agent = session.agent()?;
+    let agent = session.agent().await?;
     let planned = agent.plan_compaction(&session.chat);
     let Some(planned) = unless_frozen(session, &agent, planned).await? else {
         if session.json {
@@ -249,7 +249,7 @@ fn describe_last(last: &Json) -> Option<String> {
 }
 
 async fn undo(session: &Session) -> Result<(), Failure> {
-    let agent = session.agent()?;
+    let agent = session.agent().await?;
     let undone = unless_frozen(session, &agent, agent.undo_compaction(&session.chat)).await?;
     let (key, count) = match undone {
         CompactionUndo::Messages(count) => ("restored", count),

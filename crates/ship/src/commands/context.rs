@@ -75,7 +75,7 @@ impl From<&ContextCommand> for ContextRequest {
 }
 
 pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<ExitCode, Failure> {
-    let agent = session.agent()?;
+    let agent = session.agent().await?;
     match request {
         ContextRequest::Do(operation) => {
             let operated = agent.operate(&session.chat, operation.clone(), "terminal").await;

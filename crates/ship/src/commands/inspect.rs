@@ -18,7 +18,7 @@ pub(crate) use self::past_requests::{list, raw_without_request, run as run_past}
 
 /// Shows the next request.
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
-    let next = session.agent()?.inspect(&session.chat).await?;
+    let next = session.agent().await?.inspect(&session.chat).await?;
     let limits = (next.trigger.tokens, next.window_tokens);
     let tools = next.tools.iter().map(|tool| tool.to_json()).collect();
     let pieces = PieceTable::new(next.blocks, next.messages, tools, next.tokens, limits);

@@ -36,7 +36,7 @@ pub(crate) async fn run(
         return Err(Failure::new("empty", "there is nothing to send")
             .with_hint(session.chat_flags.add_to("ship send 'hello'")));
     }
-    answer(session, &session.agent()?, draft).await?.print(session)?;
+    answer(session, &session.agent().await?, draft).await?.print(session)?;
     Ok(ExitCode::SUCCESS)
 }
 

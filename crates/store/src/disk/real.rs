@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::change_marks::ChangeMarks;
-use super::{ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode, SeenChange};
+use super::{ChangeWatch, Disk, DiskFile, FileLook, LinkedFile, NodeKind, OpenMode, SeenChange};
 use crate::Timestamp;
 
 // Chats are private, so other accounts get no access.
@@ -32,6 +32,8 @@ const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 pub struct RealDisk {
     root: OwnedFd,
     marks: ChangeMarks,
+    /// The path of the project folder, for links of people.
+    project: PathBuf,
 }
 
 impl RealDisk {
@@ -40,7 +42,7 @@ impl RealDisk {
     pub fn new(project: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(project, flags, Bits::empty())?;
-        Ok(Self { root, marks: ChangeMarks::new(project) })
+        Ok(Self { root, marks: ChangeMarks::new(project), project: project.to_owned() })
     }
 
     /// Opens a folder. No step on the way is a symbolic link.
@@ -130,6 +132,20 @@ impl Disk for RealDisk {
             return Err(Errno::LOOP.into());
         }
         Ok(Box::new(RealFile { file, opened }))
+    }
+
+    fn open_linked(&self, path: &Path) -> io::Result<LinkedFile> {
+        let target = self.project.join(path).canonicalize()?;
+        if !target.starts_with(self.project.canonicalize()?) {
+            return Ok(LinkedFile::Outside(target));
+        }
+        // The kind is checked before the file is opened: opening a pipe would wait for its other end.
+        if !target.metadata()?.is_file() {
+            return Ok(LinkedFile::NotAFile);
+        }
+        let file = File::open(target)?;
+        let opened = file_look(&rustix::fs::fstat(&file)?);
+        Ok(LinkedFile::Inside(Box::new(RealFile { file, opened })))
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {

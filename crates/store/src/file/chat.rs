@@ -203,13 +203,7 @@ impl ChatFiles {
 
     /// Makes the folders and `chat.json` of a chat that does not exist yet.
     pub(crate) fn create(&self, about: &About) -> Result<(), StorageError> {
-        for above in [".ship", ".ship/chat"] {
-            self.env.ensure_folder(Path::new(above))?;
-        }
-        self.env.ensure_folder(&self.paths.chat)?;
-        for folder in FOLDERS {
-            self.env.ensure_folder(&self.paths.chat.join(folder))?;
-        }
+        self.make_folders()?;
         let _right = self.take_write_right("create")?;
         let made = self.ensure_about(about);
         // A name that may be there or not must be synced before anything stands on it.
@@ -217,6 +211,17 @@ impl ChatFiles {
             self.adopted.store(false, Ordering::Relaxed);
         }
         made
+    }
+
+    pub(super) fn make_folders(&self) -> Result<(), StorageError> {
+        for above in [".ship", ".ship/chat"] {
+            self.env.ensure_folder(Path::new(above))?;
+        }
+        self.env.ensure_folder(&self.paths.chat)?;
+        for folder in FOLDERS {
+            self.env.ensure_folder(&self.paths.chat.join(folder))?;
+        }
+        Ok(())
     }
 
     fn ensure_about(&self, about: &About) -> Result<(), StorageError> {

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::log_reading::first_line;
+use super::memory;
 use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
@@ -23,10 +24,11 @@ use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
     Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
     Derived, DerivedFiles, DerivedState, Import, ImportError, Imported, Lane, LaneError,
-    LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, MessageId,
-    MessagePlace, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError,
-    RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName, StorageError,
-    StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced, View,
+    LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, MemoryError,
+    MessageId, MessagePlace, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged,
+    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
+    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
+    View,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -296,6 +298,16 @@ impl Store for FileStore {
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         let (env, sha256) = (Arc::clone(&self.env), sha256.to_owned());
         blocking(move || blobs::read_blob(&env, &sha256))
+    }
+
+    fn memory(&self, chat: &ChatKey) -> StoreFuture<'_, Option<String>, MemoryError> {
+        let (env, chat) = (Arc::clone(&self.env), chat.clone());
+        blocking(move || memory::read_memory(&env, &chat))
+    }
+
+    fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError> {
+        let chat = self.chat(chat);
+        blocking(move || chat.set_memory(&text))
     }
 
     fn records(&self) -> &dyn ProjectRecords {

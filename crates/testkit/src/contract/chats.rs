@@ -2,7 +2,8 @@
 
 use ship_message::json::Object;
 use ship_store::{
-    About, Explain as _, LaneError, LogPiece, NewMessage, Rotation, Seq, StorageError, Store,
+    About, Explain as _, LaneError, LogPiece, MemoryError, NewMessage, Rotation, Seq, StorageError,
+    Store, TEXT_BYTES_MAX,
 };
 
 use super::context_log::event;
@@ -148,4 +149,20 @@ pub async fn a_healthy_chat_has_no_problems(store: &dyn Store) {
     assert_eq!(begun.chat.verify().await.unwrap(), []);
     assert_eq!(begun.chat.repair().await.unwrap(), []);
     assert_eq!(ids(&*begun.chat).await, ["s1"]);
+}
+
+pub async fn the_memory_of_a_chat_is_kept_and_may_come_before_the_chat(store: &dyn Store) {
+    let key = "a".parse().unwrap();
+    assert_eq!(store.memory(&key).await.unwrap(), None);
+    store.set_memory(&key, "\n They sail. \n".to_owned()).await.unwrap();
+    assert_eq!(store.memory(&key).await.unwrap().as_deref(), Some("They sail."));
+    assert!(store.open(&key).await.unwrap().is_none(), "a memory makes no chat");
+    Begun::new(store, "a").await.say("m1").await;
+    assert_eq!(store.memory(&key).await.unwrap().as_deref(), Some("They sail."));
+    let too_long = "x".repeat(usize::try_from(TEXT_BYTES_MAX).unwrap() + 1);
+    let refused = store.set_memory(&key, too_long).await.unwrap_err();
+    assert!(matches!(refused, MemoryError::TooLong { .. }), "{refused}");
+    store.set_memory(&key, String::new()).await.unwrap();
+    assert_eq!(store.memory(&key).await.unwrap(), None);
+    assert_eq!(store.memory(&"b".parse().unwrap()).await.unwrap(), None);
 }

@@ -24,7 +24,7 @@ impl<'a> ContextMarks<'a> {
         let mut shown = (first..history.len()).filter_map(|nth| history.context_of(nth));
         let is_mixed = shown.any(|context| Some(context) != active.as_ref());
         // Without titles, the history is as useful as can be.
-        let contexts = match session.agent() {
+        let contexts = match session.agent().await {
             Ok(agent) if is_mixed && !session.json => agent.contexts(&session.chat).await.ok(),
             _ => None,
         };

@@ -21,7 +21,7 @@ const WIDE: usize = 96;
 
 /// Lists the last requests, the oldest first.
 pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Failure> {
-    let calls = session.agent()?.requests(&session.chat, last).await?;
+    let calls = session.agent().await?.requests(&session.chat, last).await?;
     for call in &calls {
         match session.json {
             true => output::print_json(&to_object(call).into())?,
@@ -68,7 +68,7 @@ fn format_line(call: &RecordedRequest, columns: usize, style: Style) -> String {
 
 /// Shows an earlier request, or prints its body.
 pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCode, Failure> {
-    let agent = session.agent()?;
+    let agent = session.agent().await?;
     let Some(past) = agent.past_request(&session.chat, id).await? else {
         let sentence = format!("there is no request `{id}` in `{}`", session.chat);
         return Err(Failure::new("no_request", sentence)

@@ -78,7 +78,7 @@ impl PieceTable {
         if root.join("Agent.md").exists() {
             return;
         }
-        let role = read_system_texts(root, None).role;
+        let role = read_system_texts(root).role;
         let of_role = self.system.iter_mut().filter(|(_, _, text)| Some(text) == role.as_ref());
         of_role.for_each(|(name, ..)| *name = "default role".to_owned());
     }
