@@ -26,6 +26,7 @@ mod log_reading;
 mod lookup;
 mod memory;
 mod message_count;
+mod min_reader;
 mod open_chats;
 mod outlines;
 mod overview;

@@ -17,6 +17,9 @@
 //! | [`before`](crate::Ledger::before), [`after`](crate::Ledger::after) | [`ledger_line`] | |
 //! | [`open_deliveries`](crate::Ledger::open_deliveries) | [`OpenDeliveries`] | |
 //!
+//! Before lines that [`reader_needed`] has a version for, a back end raises the chat's `minReader`, durably
+//! ([`raised_min_reader`]); it refuses a chat with a [`missing_reader`].
+//!
 //! What a preparation returns as [`TextBlob`]s is stored, durably, before the lines. A line is stored as the bytes that
 //! [`UnnumberedLine::write`] makes, and [`decode`] reads it. `tests/rules.rs` of this crate is a whole chat in lists.
 
@@ -30,6 +33,7 @@ mod growing_view;
 mod import;
 mod line_pages;
 mod log_head;
+mod min_reader;
 mod purge;
 mod purge_list;
 mod rotation;
@@ -53,6 +57,7 @@ pub use import::{ImportChain, is_imported};
 pub use line_pages::{PageBuilder, PagedLog};
 pub use log_head::{CopiedRange, NewLog, read_head};
 pub(crate) use log_head::{copied_ranges, head_line, published_end};
+pub use min_reader::{READER_VERSION, missing_reader, raised_min_reader, reader_needed};
 pub(crate) use purge::purge_in_event;
 pub use purge::{Tombstone, purge_in_lines};
 pub use purge_list::PurgeList;

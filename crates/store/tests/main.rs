@@ -20,6 +20,7 @@ mod line_pages;
 mod long_ledger;
 mod memory;
 mod mended;
+mod min_reader;
 mod names;
 mod records;
 mod rules;

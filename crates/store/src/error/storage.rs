@@ -62,6 +62,15 @@ pub enum StorageError {
         /// The highest format version that this program knows.
         known: u64,
     },
+    /// The chat has lines that this program does not know and must not pass over.
+    ReaderTooOld {
+        /// The file that says so.
+        path: PathBuf,
+        /// The reader version that the chat needs.
+        needed: u64,
+        /// The reader version of this program.
+        own: u64,
+    },
     /// The folder belongs to another chat.
     OtherChat {
         /// The file that names the other chat.
@@ -165,6 +174,12 @@ impl Explain for StorageError {
                 path.display()
             ))
             .with_remedy("use a newer version of ship to write; this one still reads what it can"),
+            Self::ReaderTooOld { path, needed, own } => Explanation::new(format!(
+                "{} says that the chat needs reader version {needed}, and this program has {own}; nothing of the chat \
+                 was read or written",
+                path.display()
+            ))
+            .with_remedy("use a newer version of ship"),
             Self::OtherChat { path, owner, wanted } => Explanation::new(format!(
                 "{} belongs to chat `{owner}`, not to `{wanted}`",
                 path.display()
@@ -243,6 +258,7 @@ impl StorageError {
             Self::ReadOnly { .. } => "storage_readonly",
             Self::NotPlain { .. } => "storage_not_plain",
             Self::Newer { .. } => "storage_newer_format",
+            Self::ReaderTooOld { .. } => "storage_reader_too_old",
             Self::OtherChat { .. } => "storage_other_chat",
             Self::Damaged { .. } => "storage_damaged",
             Self::Unsettled { .. } => "storage_unsettled",
@@ -260,6 +276,7 @@ impl StorageError {
             // These have remedies of their own, which the earlier failure would hide.
             Self::Damaged { .. }
             | Self::Newer { .. }
+            | Self::ReaderTooOld { .. }
             | Self::OtherChat { .. }
             | Self::NotPlain { .. }
             | Self::LaneLost { .. }
@@ -288,6 +305,9 @@ impl StorageError {
             Self::NotPlain { path, expected } => Self::NotPlain { path: path.clone(), expected },
             Self::Newer { path, found, known } => {
                 Self::Newer { path: path.clone(), found: *found, known: *known }
+            }
+            Self::ReaderTooOld { path, needed, own } => {
+                Self::ReaderTooOld { path: path.clone(), needed: *needed, own: *own }
             }
             Self::OtherChat { path, owner, wanted } => {
                 Self::OtherChat { path: path.clone(), owner: owner.clone(), wanted: wanted.clone() }

@@ -19,6 +19,7 @@ use super::ledger_reader::LedgerReader;
 use super::log::{LogFile, Writing};
 use super::log_reading::first_line;
 use super::lookup::KnownKey;
+use super::min_reader::check_min_reader;
 use super::overview::read_about;
 use super::published;
 use super::right::{Attempt, HeldRight, RightFile};
@@ -157,6 +158,7 @@ impl ChatFiles {
             }
             return Err(StorageError::OtherChat { path, owner, wanted });
         }
+        check_min_reader(path, object)?;
         Ok(Some(read_about(object)))
     }
 
@@ -172,13 +174,13 @@ impl ChatFiles {
     }
 
     fn adopt(&self) -> Result<(), StorageError> {
-        if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
-            let about = Json::parse_bytes(&bytes).ok();
-            let found = about.and_then(|about| about.get("v")?.as_u64()).unwrap_or(0);
+        if let Some(about) = self.stored_about()? {
+            let found = about.get("v").and_then(Json::as_u64).unwrap_or(0);
             if found > FORMAT_VERSION {
                 let (path, known) = (self.paths.about.clone(), FORMAT_VERSION);
                 return Err(StorageError::Newer { path, found, known });
             }
+            check_min_reader(&self.paths.about, &about)?;
         }
         for folder in FOLDERS.map(|name| self.paths.chat.join(name)) {
             if self.env.stat(&folder)?.is_none() {
@@ -330,6 +332,7 @@ impl ChatFiles {
         object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
         object.set_or_remove("target", about.target.clone());
         object.set_or_remove("model", about.model.as_deref().map(Json::from));
+        object.set_or_remove("minReader", self.min_reader()?.map(Json::from));
         let text = format!("{}\n", Json::from(object));
         self.env.replace(&self.paths.about, text.as_bytes())?;
         self.env.mark_synced(&self.paths.chat);
@@ -341,7 +344,12 @@ impl ChatFiles {
         purpose: &str,
         attempt: Attempt,
     ) -> Result<Option<HeldRight>, StorageError> {
-        self.lane.try_take(purpose, attempt)
+        let held = self.lane.try_take(purpose, attempt)?;
+        if held.is_some() {
+            // The holder before may have been a newer program.
+            self.check_reader()?;
+        }
+        Ok(held)
     }
 
     pub(crate) fn append(

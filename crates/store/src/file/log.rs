@@ -17,6 +17,7 @@ mod sealing;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::min_reader::raise_min_reader;
 use super::quarantine;
 use super::right::HeldRight;
 use super::store_env::{Env, read_from, write_all};
@@ -118,6 +119,11 @@ impl<F: Fold> LogFile<F> {
             notes: Vec::new(),
         };
         Self { env, path, quarantine, state: Mutex::new(state) }
+    }
+
+    /// Raises the `minReader` of the chat, if these lines need it.
+    fn raise_min_reader(&self, drafts: &[UnnumberedLine]) -> Result<(), StorageError> {
+        raise_min_reader(&self.env, &self.quarantine.with_file_name("chat.json"), drafts)
     }
 
     /// Prepares a write: undoes a failed one, reads lines of other processes, cuts a torn tail, and syncs what this
@@ -268,6 +274,7 @@ impl<F: Fold> Writing<'_, F> {
         // The checksum of a single line shows whether it is whole; only several lines need the marks of a batch.
         let batch = (count > 1).then_some((first, first + count - 1));
         self.check_room(drafts, first)?;
+        self.log.raise_min_reader(drafts)?;
         let (bytes, spans) = encode(drafts, first, batch, known.len);
         // Noted before the write: a reader may see the lines even if the write fails and is undone.
         self.state.shown = self.state.shown.max(first + count - 1);
@@ -311,6 +318,7 @@ impl<F: Fold> Writing<'_, F> {
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
         self.check_room(drafts, first)?;
+        self.log.raise_min_reader(drafts)?;
         if let Some(sealed) = seal {
             // The old file has its second name before the first one goes to the new file.
             self.seal(sealed)?;

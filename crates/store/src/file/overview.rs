@@ -8,6 +8,7 @@ use ship_message::json::{Json, Object};
 use super::chat::Paths;
 use super::ledger_reader::LedgerReader;
 use super::message_count::{count_sealed, end_of_copies, is_said};
+use super::min_reader::check_min_reader;
 use super::store_env::Env;
 use crate::chat_folder::folder_name;
 use crate::line::{LineKind, decode, quick_outline};
@@ -21,6 +22,7 @@ pub(super) fn read_overview(env: &Env, folder: &str) -> Option<(ChatKey, ChatCon
     let (_, bytes) = env.read(&paths.about).ok()??;
     let Json::Object(about) = Json::parse_bytes(&bytes).ok()? else { return None };
     let key: ChatKey = about.str("chatKey")?.parse().ok()?;
+    check_min_reader(&paths.about, &about).ok()?;
     let (_, live) = env.read(&paths.live).ok()??;
     let log = Log::read(&live, &key).filter(|_| folder_name(&key) == folder)?;
     let reading = LedgerReader { env, folder: &paths.conversations };

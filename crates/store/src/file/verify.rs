@@ -310,6 +310,9 @@ fn problem_from_error(path: &Path, error: &StorageError) -> StorageProblem {
         StorageError::Newer { .. } => {
             (StorageProblemKind::Newer, "use a newer version of ship to write")
         }
+        StorageError::ReaderTooOld { .. } => {
+            (StorageProblemKind::Newer, "use a newer version of ship")
+        }
         StorageError::NotPlain { .. } => {
             (StorageProblemKind::NotPlain, "replace it by the plain file or folder itself")
         }
