@@ -404,7 +404,7 @@ async fn the_model_is_told_that_its_last_answer_was_stopped_also_after_a_load() 
     stop.stop();
     test.agent.conversation().send_until("hello", &stop).await.unwrap();
     test.say("go on").await;
-    let note = "Your last answer was stopped by the person.";
+    let note = "Last answer: stopped by the person";
     assert_eq!(
         lines(&path)[3],
         format!(

@@ -1,11 +1,11 @@
 //! What a model must know about its last answer.
 //!
 //! The person reads a notice when an answer is stopped, cut off or fails. The model is not sent notices; it gets one
-//! sentence instead, with the person's next message. The sentence is stored in that message, so that all later
-//! requests have the same bytes.
+//! line instead, with the person's next message. The line is stored in that message, so that all later requests have
+//! the same bytes.
 //!
-//! Of an answer that reached its length limit the model is told nothing: its words are there and end too early. Small
-//! models repeated the sentence about it in later answers, as if it were a part of the talk.
+//! The line is a fact beside those of the message (`Time: …`), not a sentence: small models repeated sentences as if
+//! they were a part of the talk.
 
 use ship_message::{FinishReason, Role, UiMessage};
 use ship_record::{Metadata, without_notices};
@@ -13,7 +13,7 @@ use ship_record::{Metadata, without_notices};
 use crate::compact::is_summary;
 use crate::shown_references::is_reference;
 
-/// Returns the sentence for the message that comes after these, if their last answer is incomplete.
+/// Returns the line for the message that comes after these, if their last answer is incomplete.
 pub fn note_about_last_answer<'m>(
     messages: impl DoubleEndedIterator<Item = &'m UiMessage>,
 ) -> Option<&'static str> {
@@ -24,19 +24,17 @@ pub fn note_about_last_answer<'m>(
     let metadata = Metadata::of(last);
     let said_something = !without_notices(last).text().trim().is_empty();
     if metadata.is_interrupted() {
-        return Some("Your last answer was stopped by the person.");
+        return Some("Last answer: stopped by the person");
     }
     match metadata.finish_reason() {
-        Some(FinishReason::Length) if said_something => None,
-        Some(FinishReason::Length) => {
-            Some("The message before this one got no answer: the length limit was reached first.")
+        Some(FinishReason::Length) if said_something => {
+            Some("Last answer: cut off at the length limit")
         }
-        Some(FinishReason::ContentFilter) => {
-            Some("Your last answer was cut off by the provider's content filter.")
-        }
+        Some(FinishReason::Length) => Some("Last answer: none (the length limit came first)"),
+        Some(FinishReason::ContentFilter) => Some("Last answer: cut off by the content filter"),
         _ if metadata.error().is_none() => None,
-        _ if said_something => Some("Your last answer broke off: a technical failure ended it."),
-        _ => Some("The message before this one got no answer: a technical failure prevented it."),
+        _ if said_something => Some("Last answer: broke off (failure)"),
+        _ => Some("Last answer: none (failure)"),
     }
 }
 
@@ -64,12 +62,12 @@ mod tests {
     fn the_model_learns_how_its_last_answer_ended_unless_it_ended_well() {
         assert_eq!(note("{}", "Half"), None);
         assert_eq!(note(r#"{"kind":"summary","error":"x"}"#, "Half"), None);
-        assert_eq!(note(r#"{"finishReason":"length"}"#, "Half"), None);
         for (metadata, text, piece) in [
             (r#"{"interrupted":true}"#, "(stopped)", "stopped by the person"),
-            (r#"{"finishReason":"length"}"#, "", "length limit"),
+            (r#"{"finishReason":"length"}"#, "Half", "cut off at the length limit"),
+            (r#"{"finishReason":"length"}"#, "", "none (the length limit"),
             (r#"{"finishReason":"content-filter","error":"x"}"#, "Half", "content filter"),
-            (r#"{"error":"no"}"#, "no", "got no answer"),
+            (r#"{"error":"no"}"#, "no", "none (failure)"),
             (r#"{"error":"no"}"#, "Half", "broke off"),
         ] {
             assert!(note(metadata, text).unwrap().contains(piece), "{metadata}");
