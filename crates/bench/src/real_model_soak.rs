@@ -27,8 +27,8 @@ pub struct Counts {
 
 const TURNS_PER_COMPACTION: u64 = 15;
 
-/// Sentences for people, and the frames of references. In an answer they are imitations.
-const FOREIGN_WORDS: [&str; 12] = [
+/// Sentences for people, facts beside a text, and frames of references. In an answer they are imitations.
+const FOREIGN_WORDS: [&str; 13] = [
     "answer was cut off",
     "could not answer",
     "What you wrote is kept",
@@ -41,6 +41,7 @@ const FOREIGN_WORDS: [&str; 12] = [
     "[The results are noted.]",
     "(Go on.)",
     "Request ID:",
+    "Last answer:",
 ];
 
 /// The part of the input of turns, in percent, that the host must have cached. Each turn adds to the one before; only
@@ -83,7 +84,7 @@ fn lead(setup: &RealSetup, seed: u64, turns: u64) -> io::Result<Counts> {
         }
     }
     let answers = chat.answers()?;
-    check_answers(&answers)?;
+    check_answers(&answers, &told_endings(&chat)?)?;
     let requests = chat.run_json(&["inspect", "--requests", "--last", "10000"])?;
     // Every request but one for a summary belongs to a message.
     let (summaries, others): (Vec<Json>, Vec<Json>) =
@@ -138,9 +139,23 @@ fn compact(chat: &RealChat) -> io::Result<()> {
     }
 }
 
-/// Fails if the model imitates a sentence that we wrote.
-fn check_answers(answers: &[String]) -> io::Result<()> {
-    let imitates = |answer: &&String| FOREIGN_WORDS.iter().any(|words| answer.contains(words));
+/// Returns what the model was told of its incomplete answers, without the name of the fact.
+fn told_endings(chat: &RealChat) -> io::Result<Vec<String>> {
+    let messages = chat.run_json(&["history", "--last", "10000"])?;
+    let notes = messages.iter().filter_map(|it| it.get("metadata")?.get("noteToModel")?.as_str());
+    let endings: Vec<String> =
+        notes.filter_map(|note| note.rsplit(": ").next()).map(str::to_owned).collect();
+    match endings.is_empty() {
+        true => Err(io::Error::other("the model was told nothing of its incomplete answers")),
+        false => Ok(endings),
+    }
+}
+
+/// Fails if the model imitates words that we wrote.
+fn check_answers(answers: &[String], endings: &[String]) -> io::Result<()> {
+    let foreign: Vec<&str> =
+        FOREIGN_WORDS.into_iter().chain(endings.iter().map(String::as_str)).collect();
+    let imitates = |answer: &&String| foreign.iter().any(|words| answer.contains(words));
     let imitations: Vec<&String> = answers.iter().filter(imitates).collect();
     if imitations.is_empty() {
         return Ok(());
