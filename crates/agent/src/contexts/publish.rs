@@ -90,16 +90,23 @@ impl OperationPlan {
         if left_out > 0 {
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
-        let way_back = left.as_ref().map(|left| WayBack {
+        // Where a chat has one context, loading another is refused.
+        let can_load = agent.rules.contexts.enabled;
+        let way_back = left.as_ref().filter(|_| can_load).map(|left| WayBack {
             introduction: format!("{line}; to return: "),
             destination: Destination::Context(left.context.clone()),
         });
+        let line = match &way_back {
+            Some(way_back) => way_back.line_in_chat(),
+            None if left.is_some() => format!("{line}; `undo` takes that back."),
+            None => line,
+        };
         let outcome = OperationOutcome::Done(ContextChange {
             operation: operation.name().to_owned(),
             left,
             active,
             chat: None,
-            line: way_back.as_ref().map_or(line, WayBack::line_in_chat),
+            line,
             way_back,
         });
         Ok(OperationResult { outcome, view: Some(now_active) })

@@ -98,6 +98,7 @@ async fn switched_off_a_chat_has_one_context_and_can_still_go_back_in_it() {
             let line = operated.line();
             let is_refused = line.contains("`context.contexts.enabled` is false");
             assert_eq!(is_refused, leaves && !enabled, "{name}, {enabled}: {line}");
+            assert!(enabled || !line.contains("context load"), "that is refused: {line}");
         }
     }
 }
