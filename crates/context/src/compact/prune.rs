@@ -168,6 +168,24 @@ mod tests {
     }
 
     #[test]
+    fn a_reference_is_not_superseded_by_one_that_was_fetched_later() {
+        let fetched = |id: &str, call: &str, first_line: &str| {
+            let mut tool = ToolPart::new("chat_load_history", call, Json::Null);
+            tool.set_output(Json::from(format!("{first_line}\n{}", "x".repeat(1_000))));
+            UiMessage::new(id, Role::Assistant, vec![UiPart::Tool(tool)])
+        };
+        for (first_line, pruned) in [
+            ("以下是更早的聊天记录（仅供参考，可能与当前问题不一致）：", "{}"),
+            ("another output", r#"{"a":["c1"]}"#),
+        ] {
+            let messages = [fetched("a", "c1", first_line), fetched("b", "c2", first_line)];
+            let list: Vec<&UiMessage> = messages.iter().collect();
+            let found = prunable_outputs(&list, 0, &PrunedOutputs::default());
+            assert_eq!(found.to_json().to_string(), pruned, "{first_line}");
+        }
+    }
+
+    #[test]
     fn what_is_left_out_is_told_and_survives_being_written() {
         let mut message = called("a", "c1", 1, 1_000);
         let pruned = prunable_outputs(&[&message], 1, &PrunedOutputs::default());
