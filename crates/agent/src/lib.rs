@@ -75,6 +75,11 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come in when
 //! the agent is made.
 
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod built_in_tools;
 mod chat;
 mod compact;
