@@ -53,7 +53,9 @@ pub use ledger::{
 };
 pub use logged_line::{LinesCursor, LinesPage, LoggedLine};
 pub use metadata::{MessageKind, MessageSource, Metadata, NewMetadata, SourceRange};
-pub use notice::{NoticeKind, STOPPED, has_marked_notice, notices, without_notices};
+pub use notice::{
+    NoticeKind, STOPPED, has_marked_notice, has_notice_mark, notices, without_notices,
+};
 pub use sealed_log::{MessagePlace, Purged, SealedLog};
 pub use sealed_name::SealedName;
 pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};

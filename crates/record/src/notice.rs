@@ -73,8 +73,12 @@ fn is_notice(message: &UiMessage, part: &TextPart) -> bool {
 }
 
 fn is_marked(part: &TextPart) -> bool {
-    let ship = part.provider_metadata().and_then(|metadata| metadata.get("ship"));
-    ship.and_then(|ship| ship.get("notice")).is_some()
+    part.provider_metadata().is_some_and(has_notice_mark)
+}
+
+/// Whether the provider metadata of a text, stored or streamed, has the mark of a notice.
+pub fn has_notice_mark(provider_metadata: &Json) -> bool {
+    provider_metadata.get("ship").and_then(|ship| ship.get("notice")).is_some()
 }
 
 fn is_old_notice(message: &UiMessage, text: &str) -> bool {

@@ -77,7 +77,7 @@ pub use ship_record::{
     LoggedLine, MessageId, MessageKind, MessagePlace, MessageSource, Metadata, NewLine, NewMessage,
     NewMetadata, NoticeKind, Position, Purged, RepairEffect, STOPPED, SealedLog, SealedName, Seq,
     SourceRange, StorageProblem, StorageProblemKind, TEXT_BYTES_MAX, Timestamp, VIA_NOTICE, View,
-    has_marked_notice, notices, text_of_file, without_notices,
+    has_marked_notice, has_notice_mark, notices, text_of_file, without_notices,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ship_agent::{Listener, Outcome, RunEvent};
 use ship_message::{Chunk, FinishReason, TextChunk};
+use ship_store::has_notice_mark;
 
 use super::broken_text::BrokenText;
 use super::chat::keyboard::{Keyboard, until_next_look};
@@ -317,6 +318,5 @@ impl<'a> Screen<'a> {
 
 /// Whether a text that begins is a notice of the agent, and not a part of the model's answer.
 fn is_notice(text: &TextChunk) -> bool {
-    let ship = text.provider_metadata.as_ref().and_then(|metadata| metadata.get("ship"));
-    ship.is_some_and(|ship| ship.get("notice").is_some())
+    text.provider_metadata.as_ref().is_some_and(has_notice_mark)
 }
