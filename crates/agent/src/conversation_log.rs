@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::{recorded_lines, without_record};
@@ -83,23 +83,18 @@ impl ConversationLog {
         work: impl FnOnce(&mut ConversationContext) -> T + Send + 'static,
     ) -> T {
         let kept = self.clone();
-        blocking(move || work(&mut kept.context())).await
-    }
-
-    fn context(&self) -> MutexGuard<'_, ConversationContext> {
-        // A conversation trusts only what it has written, so a panic leaves it valid.
-        self.0.lock()
+        blocking(move || work(&mut kept.0.lock())).await
     }
 }
 
 /// Takes ids from the conversation's own count: `m001`, `m002`, …
 impl MessageIds for ConversationLog {
     fn inbound_id(&self, _seq: LedgerSeq, nth: usize) -> String {
-        self.context().conversation.next_ids().nth(nth).unwrap_or_default()
+        self.0.lock().conversation.next_ids().nth(nth).unwrap_or_default()
     }
 
     fn answer_id(&self, _run: u64) -> String {
-        self.context().conversation.next_ids().next().unwrap_or_default()
+        self.0.lock().conversation.next_ids().next().unwrap_or_default()
     }
 }
 

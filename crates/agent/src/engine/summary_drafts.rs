@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use ship_context::compact::CompactionMethod;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -97,24 +97,19 @@ impl SummaryDraft {
 pub(crate) struct SummaryDrafts(Mutex<HashMap<ChatKey, SummaryDraft>>);
 
 impl SummaryDrafts {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ChatKey, SummaryDraft>> {
-        // Each change is one step, so a panic leaves the map valid.
-        self.0.lock()
-    }
-
     /// Returns the last draft for a chat.
     pub(crate) fn last_for(&self, chat: &ChatKey) -> Option<SummaryDraft> {
-        self.lock().get(chat).cloned()
+        self.0.lock().get(chat).cloned()
     }
 
     /// Remembers a draft, and replaces the chat's last one.
     pub(crate) fn remember(&self, chat: &ChatKey, draft: SummaryDraft) {
-        self.lock().insert(chat.clone(), draft);
+        self.0.lock().insert(chat.clone(), draft);
     }
 
     /// Forgets the draft of a chat after it is published.
     pub(crate) fn forget(&self, chat: &ChatKey) {
-        self.lock().remove(chat);
+        self.0.lock().remove(chat);
     }
 }
 

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
@@ -77,12 +77,7 @@ impl WorkingTime {
     }
 
     fn worked(&self) -> Duration {
-        self.lock().add_interval(Instant::now())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, IntervalSum> {
-        // Each change is one step, so a panic leaves the sum valid.
-        self.sum.lock()
+        self.sum.lock().add_interval(Instant::now())
     }
 }
 
