@@ -39,8 +39,9 @@ pub struct SettingsEditor {
 }
 
 impl SettingsEditor {
-    /// Makes an editor for the project in `root`, with the arguments of
-    /// [`Project::load_with_user_settings`](crate::Project::load_with_user_settings).
+    /// Makes an editor for the project in `root`. The arguments are those of [`Project::load_with_user_settings`].
+    ///
+    /// [`Project::load_with_user_settings`]: crate::Project::load_with_user_settings
     pub fn new(
         root: impl Into<PathBuf>,
         user_file: Option<PathBuf>,

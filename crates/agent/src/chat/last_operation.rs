@@ -87,8 +87,7 @@ fn find_last_operation(
 
 /// Iterates over the operations of a log from the last to the first, with the indexes of their lines.
 ///
-/// A copy is left out after an undo was refused: the copy stays, and the next undo takes back what was done before
-/// it.
+/// A copy is left out after an undo was refused: the copy stays, and the next undo takes back the operation before it.
 fn operations_from_last(view: &View) -> impl Iterator<Item = (usize, LastOperation)> {
     let mut is_refused = false;
     view.lines.iter().enumerate().rev().filter_map(move |(at, line)| {

@@ -39,8 +39,8 @@ use crate::validate::is_provider_metadata;
 /// its open texts. [`Assembler::chunks`](crate::Assembler::chunks) knows them.
 ///
 /// # What a stream cannot express
-/// - Fields of the message other than `id`, `metadata` and `parts`; a role other than the assistant's; metadata that
-///   is null.
+/// - Fields of the message other than `id`, `metadata` and `parts`; a role other than the assistant's; metadata with
+///   the value null.
 /// - The answer to an approval. An approved call appears as one that needed no approval. A denied call appears as
 ///   `output-denied`, and its `approval` lacks `approved` and `reason`.
 /// - The `filename` of a file.

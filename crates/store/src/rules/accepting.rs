@@ -21,7 +21,7 @@ pub enum LedgerAddition {
     },
     /// New states of platform messages.
     Deliveries {
-        /// The states.
+        /// The states, each for one platform message.
         states: Vec<Delivery>,
         /// A line for each.
         lines: Vec<UnnumberedLine>,

@@ -19,7 +19,7 @@ use crate::{
 pub struct LiveLog {
     /// The number of its head.
     pub first: Seq,
-    /// Its end.
+    /// The end of its lines: position and next number.
     pub end: LogEnd,
     /// The checksum of its last line.
     pub crc: u32,
