@@ -215,6 +215,8 @@ impl ProviderError {
             Self::Unavailable { status, last, .. } => (status, last),
             _ => return false,
         };
+        // A 500 counts here, because the agent tries once, and only if the request is large. `overflow` needs no other
+        // evidence than the answer, so it takes a 500 only with words.
         matches!(status, Some(400 | 413 | 422 | 500)) && says_nothing(message)
     }
 

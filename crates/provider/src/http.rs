@@ -163,6 +163,7 @@ impl HttpProvider {
                 Err(failure) => failure,
             };
             if has_given {
+                // A host that begins to answer has accepted the form.
                 trial.confirm();
                 let provider = self.api.name().to_owned();
                 return Err(ProviderError::Cut { provider, reason: failure.reason });

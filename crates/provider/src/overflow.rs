@@ -87,6 +87,7 @@ fn is_about_sender(status: Option<u16>) -> bool {
 fn may_be_overflow(status: Option<u16>, error: &ErrorText) -> bool {
     match status {
         Some(400 | 413 | 422) => true,
+        // Without such words a 500 is an outage, unless its request was large: `ProviderError::is_unexplained`.
         Some(500) => error.has_any_word(phrases::SERVER_FAILURES),
         None | Some(200) => !error.status.is_some_and(|status| is_about_sender(Some(status))),
         Some(_) => false,

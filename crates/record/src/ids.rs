@@ -164,6 +164,7 @@ impl FromStr for ContextId {
             .and_then(|rest| rest.split_once('_'))
             .is_some_and(|(date, rest)| {
                 // A snapshot has the id in its file name, so neither a separator nor a dot may be in it.
+                // 64 characters keep that name far below the 255 bytes of file systems.
                 let digits = date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit());
                 let named = (1..=64).contains(&rest.len())
                     && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

@@ -16,6 +16,7 @@ impl SealedName {
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let stamp = parts.next()?;
+        // At least a day and a second, `20260205T101500Z`; ours have milliseconds, too.
         let stamped = stamp.len() >= 16
             && stamp.bytes().all(|b| b.is_ascii_digit() || b == b'T' || b == b'Z');
         let first: u64 = parts.next()?.parse().ok()?;

@@ -38,7 +38,7 @@ impl LogSize {
         self.lines > rules.log_lines_max || self.bytes > rules.log_bytes_max
     }
 
-    /// Whether the log is so small that the next compaction is far off.
+    /// Whether the log is so small that the next compaction is far off: as much as it has must be added first.
     pub(crate) fn is_half_of(&self, rules: &Rules) -> bool {
         self.lines <= rules.log_lines_max / 2 && self.bytes <= rules.log_bytes_max / 2
     }

@@ -146,6 +146,7 @@ impl CompactionPlan {
         let mut carried = self.state;
         carried.warned_settings = warned;
         carried.tokens = scales.to_object();
+        // The raised limit was for the originals that a person has restored. They are summarised again.
         carried.is_raised = false;
         carried.pruned.extend(self.pruned);
         // The marks of messages that the summary replaces are not needed any more.
@@ -155,6 +156,7 @@ impl CompactionPlan {
         carried.cool_until = summed.cool_until;
         let mut head = head_after_events(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
+        // The summary is one more message.
         carry_last_operation(&mut head, &self.view, cut.kept.len() + 1);
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());

@@ -106,7 +106,9 @@ pub(super) async fn summarise(
                 let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));
                 // So little cannot be summarised any shorter: the model is not at fault.
                 if !(failed.is_for_length() && size < room) {
-                    let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
+                    // The last wait is for every further failure.
+                    let last = COOL_DOWN_S.len() - 1;
+                    let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(last).min(last)];
                     failures += 1;
                     cool_until = Some(Timestamp::from_millis(now.millis() + wait * 1000));
                 }

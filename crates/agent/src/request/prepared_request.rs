@@ -103,7 +103,8 @@ impl PreparedRequest {
         if surely_fits(body.len() + body.len() / 2, answer_max, window) {
             return Ok(written);
         }
-        // A count that is too high must not leave the answer without any room.
+        // A count that is too high must not leave the answer without any room. If the count was right, the provider
+        // refuses the request, and the run makes the context smaller.
         let room =
             window.saturating_sub(agent.token_meter.count_at_most(body)).max(window / 16).max(1);
         if room >= answer_max {

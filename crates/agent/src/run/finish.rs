@@ -31,6 +31,7 @@ pub(crate) async fn finish(
         append_notice(&mut progress, work, NoticeKind::Failed, sentence);
         work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
     }
+    // The stream of a stopped run ends with `abort`, in the middle of its step, like those of the AI SDK.
     if outcome != Outcome::Stopped {
         progress.end_step(work);
     }

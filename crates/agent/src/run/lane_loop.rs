@@ -108,6 +108,7 @@ impl LaneLoop {
                             Some(end_undecided(&work, journal).await?)
                         }
                         _ => {
+                            // A message from before the question decides nothing, so the caller looks for later ones.
                             inbox = waits_since;
                             Some(Outcome::Parked)
                         }

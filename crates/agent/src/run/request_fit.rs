@@ -235,6 +235,7 @@ impl RequestFit {
             return self.shrink_unexplained(work, request, refused.answer);
         };
         let prompt = prompt.unwrap_or_else(|| meter.estimate_request(request.pieces()));
+        // The prompt may be our estimate. Without a margin for its error, the next attempt would be refused too.
         let room = limit.saturating_sub(prompt + prompt / 20 + 64);
         if room >= ANSWER_MIN && room < refused.answer && self.may_shorten_answer() {
             self.answer_max = self.answer_max.min(room);

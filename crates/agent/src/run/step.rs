@@ -151,6 +151,7 @@ async fn ask_model(
         Err(DoesNotFit::Error(error)) => return Ok(Some(provider_failure(work, &error))),
     };
     if progress.fit.was_compacted() {
+        // The number counted the messages before the compaction. Those that are left were logged then.
         progress.logged = work.messages().await.len();
     }
     let written = match prepared.compile_within_window(&agent, progress.fit.answer_max()) {
@@ -193,6 +194,7 @@ async fn ask_model(
             Ok(None)
         }
         Err(ProviderError::AnswerTooLong { limit, .. }) if limit < written.request.max_tokens => {
+            // The next request asks for no more than this. Each further limit must be lower, so this ends.
             agent.token_meter.learn_answer_limit(limit);
             Ok(None)
         }

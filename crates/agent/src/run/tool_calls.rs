@@ -101,6 +101,8 @@ pub(crate) async fn run(
                     return Ok(CallsOutcome::Stopped);
                 };
                 progress.push(work, chunk);
+                // If a power cut takes this line, recovery makes the call again where that is safe, or tells the model
+                // that its outcome is unknown.
                 progress.journal_part(work, at, Synced::Later).await?;
             }
         }
@@ -134,6 +136,7 @@ async fn run_one(
         work.locked.lane.journal(vec![begun], Synced::Now).await?;
     }
     let view = work.messages().await;
+    // A run may answer several messages. The newest one is the question.
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
     let host = Arc::new(CallHost {

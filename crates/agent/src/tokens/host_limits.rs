@@ -66,9 +66,9 @@ impl HostLimits {
     /// Learns from a request that was accepted, by our own estimate of its prompt.
     pub(super) fn learn_estimated(&mut self, prompt: u64, answer: u64) {
         self.accepted = self.accepted.max(prompt);
-        // Sizes that differ by less than the error of an estimate prove nothing.
         self.answer = self.answer.filter(|limit| answer <= *limit);
         let sum = prompt.saturating_add(answer);
+        // Both sizes are estimates. A request that is larger by less than their error, a sixteenth, proves nothing.
         self.suspected = self.suspected.filter(|suspected| sum - sum / 16 <= *suspected);
     }
 

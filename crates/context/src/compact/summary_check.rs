@@ -47,6 +47,8 @@ const HEADINGS_MIN: usize = 2;
 
 /// Returns the tokens of the shortest text that can stand for its source: 2 % of it, within bounds.
 fn tokens_min(source_tokens: u64) -> u64 {
+    // A small model wrote one sentence for fifty messages: below 40, that would pass. Above 200, a brief summary of a
+    // long chat would be rejected.
     (source_tokens / 50).clamp(40, 200)
 }
 

@@ -10,7 +10,8 @@ use ship_record::{Metadata, without_notices};
 use crate::cut_text::{CUT, CutMark, cut_middle};
 use crate::shown_references::is_reference;
 
-/// The number of characters to which the text of a person or model is cut; the output of a tool is cut to fewer.
+/// The number of characters to which the text of a person or model is cut; the output of a tool is cut to fewer. A
+/// summary is made in a bounded number of calls: one long output would take the room of many messages.
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 

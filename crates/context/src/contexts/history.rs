@@ -18,7 +18,8 @@ use super::reference::{Reference, ReferenceContent};
 use super::utterance::Speaker;
 use crate::shown_references::{FetchedReferences, is_reference};
 
-/// The number of messages that `chat_load_history` returns at most.
+/// The number of messages for which `chat_load_history` may be asked. It is more than a run may load: a lower number
+/// would change the schema, and with it the beginning of every cached prompt.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
 
 /// The number of messages that a run loads from the ledger at most.
@@ -29,8 +30,11 @@ const LOADED: u64 = 20;
 
 /// The number of entries with which a first context begins at most.
 const BEFORE_ENTRIES_MAX: usize = 30;
+// This talk was not meant for the agent, and every later request has it in front of the question.
 const BEFORE_CHARS_MAX: usize = 12_000;
 
+// Stored messages and cached prompts have these heads, and `shown_references` recognises a reference by the first line.
+// So their bytes stay; docs/contexts.md shows the wording.
 const HISTORY_HEAD: &str = "\
 以下是更早的聊天记录（仅供参考，可能与当前问题不一致）：
 - mode: history

@@ -132,6 +132,7 @@ pub fn recall_reference(
     recent: UtteranceLimits,
     room: ReferenceBudget<'_>,
 ) -> Result<Reference, ReferenceTooLarge> {
+    // The bytes of this head stay, like those of the heads in `history`.
     let head = format!(
         "以下是历史归档 context（仅供参考，可能与当前问题不一致）：\n\
          - contextId: {}\n\

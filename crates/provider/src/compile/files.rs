@@ -34,8 +34,10 @@ const MB: usize = 1024 * 1024;
 
 impl FileLimits {
     fn of(format: Format) -> Self {
+        // A quarter of a whole request is left for its text.
         let total = 24 * MB;
         match format {
+            // OpenAI names limits for bytes and number, and none for pixels.
             Format::OpenAi => {
                 let none = usize::MAX;
                 Self {
@@ -46,7 +48,7 @@ impl FileLimits {
                     total_bytes: total,
                 }
             }
-            // The limit counts the image's own bytes; base64 adds a third.
+            // Anthropic allows 5 MB of base64, which is a third longer than the image.
             Format::Anthropic => Self {
                 image_bytes: 5 * MB * 3 / 4,
                 images: 100,

@@ -49,6 +49,7 @@ impl HttpSettings {
             model,
             temperature: None,
             tools: None,
+            // The defaults of the settings `llm.connectMs` to `llm.retries`, so that a program waits as `ship` does.
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(60),
             idle: Duration::from_secs(60),

@@ -56,6 +56,7 @@ impl ProviderErrorText {
         match self.status {
             Some(401 | 403) => Verdict::Key,
             Some(402) => Verdict::Quota,
+            // A wrong address gets the same status, so the remedy names both.
             Some(404) => Verdict::Model,
             // The clients of OpenAI and Anthropic try again at the same statuses.
             Some(408 | 409 | 429 | 500..) => Verdict::Passing,

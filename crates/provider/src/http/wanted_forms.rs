@@ -41,6 +41,8 @@ impl ProviderErrorText {
     /// Returns the forms that may cure a refusal, in the order in which they are tried. There are none for a refusal
     /// of another kind.
     pub(super) fn wanted_forms(&self) -> &'static [HostForm] {
+        // A server whose template refuses a message reports its own failure (500); a router that finds no host with
+        // tools says 404. The words decide. Other statuses are about the sender, or an outage.
         if !matches!(self.status, Some(400 | 404 | 422 | 500 | 501)) {
             return &[];
         }

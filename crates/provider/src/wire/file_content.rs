@@ -125,7 +125,9 @@ impl FileContent<'_> {
     }
 }
 
+// As many bytes as the SDK decodes: 24 letters of base64.
 const SNIFF_BYTES: usize = 18;
+// A tag of 128 KiB, and the longest signature behind it. The limit keeps a large file from being decoded for its type.
 const TAG_BYTES_MAX: usize = 128 * 1024 + 12;
 
 /// Makes a signature in which every byte is fixed.

@@ -49,7 +49,7 @@ pub(super) fn limits_of(model: &str) -> ModelLimits {
         let (tokens_max, takes_temperature) = (*tokens_max, *takes_temperature);
         return ModelLimits { tokens_max, is_known: true, takes_temperature };
     }
-    // An unknown Claude is assumed to be a new one.
+    // An unknown Claude is assumed to be a new one. New models refuse `temperature`, and no model refuses its absence.
     let is_new = model.contains("claude-") && !OLD.iter().any(|name| is_family(model, name));
     let tokens_max = if is_new { 128_000 } else { 4096 };
     ModelLimits { tokens_max, is_known: false, takes_temperature: !is_new }

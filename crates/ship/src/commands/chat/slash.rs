@@ -135,6 +135,7 @@ fn is_command_name(name: &str) -> bool {
 fn nearest_command(name: &str) -> Option<&'static str> {
     let names = COMMANDS.iter().map(|command| command.name);
     let near = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), known);
+    // Every short word is near some command. So only a third of the letters may be wrong.
     let best =
         names.clone().min_by_key(|known| near(known)).filter(|known| near(known) <= name.len() / 3);
     best.or_else(|| names.clone().find(|known| name.len() > 2 && known.starts_with(name)))
