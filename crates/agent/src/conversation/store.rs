@@ -2,6 +2,11 @@
 //!
 //! The engine works on a chat, with a ledger and a journal beside its context. A conversation has neither,
 //! because its file is for anyone to read; they last as long as the agent is in it.
+//!
+//! Some methods keep their defaults, and each for a reason. `Store::overviews`: no list shows a conversation.
+//! `Chat::state`: the default reads the log of this chat, which is the conversation; the store in memory has an empty
+//! log of its own. `Chat::lane_holder` and `Lane::touch`: no other process can wait for this lane. `Lane::check_seal`: a
+//! compaction marks lines and seals nothing. `Lane::import`: a conversation has no chain of logs to import into.
 
 use std::sync::Arc;
 
