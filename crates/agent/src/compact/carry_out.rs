@@ -121,23 +121,23 @@ impl CompactionPlan {
         before: u64,
         is_asked: bool,
     ) -> Result<CompactionOutcome, RunError> {
-        let scales = &work.locked.engine.token_meter;
+        let meter = &work.locked.engine.token_meter;
         let mut message = self.summary(work, &cut, summed.prose, self.goal.summary_room());
-        let mut rung = match (summed.method, cut.is_smaller) {
+        let mut method = match (summed.method, cut.is_smaller) {
             (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
-            (rung, _) => rung,
+            (method, _) => method,
         };
         // The load also has the run's own message, behind those of the context.
         let so_far: u64 = self.load.messages.iter().skip(self.messages.len()).sum();
         let others = self.load.fixed + so_far + self.tokens_of(&cut.kept);
-        if is_asked && others + scales.message_tokens(&message) >= before {
+        if is_asked && others + meter.message_tokens(&message) >= before {
             message = self.short_extract(work, &cut);
-            rung = CompactionMethod::Extract;
+            method = CompactionMethod::Extract;
         }
         let mut compacted = Compaction {
-            method: rung,
+            method,
             tokens_before: before,
-            tokens_after: others + scales.message_tokens(&message),
+            tokens_after: others + meter.message_tokens(&message),
             messages: cut.older.len(),
             outputs: 0,
             purged: false,
@@ -145,7 +145,7 @@ impl CompactionPlan {
         let warned = self.warned_with(work);
         let mut carried = self.state;
         carried.warned_settings = warned;
-        carried.tokens = scales.to_object();
+        carried.tokens = meter.to_object();
         // The raised limit was for the originals that a person has restored. They are summarised again.
         carried.is_raised = false;
         carried.pruned.extend(self.pruned);

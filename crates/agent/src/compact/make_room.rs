@@ -85,8 +85,8 @@ fn without_sealing(
     why: &CompactionReason,
     error: &StorageError,
 ) -> CompactionOutcome {
-    let scales = &work.locked.engine.token_meter;
-    let tokens = scales.estimate_pieces(&scales.count_pieces(request.pieces())).total();
+    let meter = &work.locked.engine.token_meter;
+    let tokens = meter.estimate_pieces(&meter.count_pieces(request.pieces())).total();
     let fits = work.locked.engine.window_tokens().is_none_or(|window| tokens < window);
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),

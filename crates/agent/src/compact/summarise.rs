@@ -67,8 +67,8 @@ pub(super) async fn summarise(
     carried: &CompactionState,
     older: SummarySource<'_>,
 ) -> SummaryResult {
-    let scales = &work.locked.engine.token_meter;
-    let count = |text: &str| scales.count(text);
+    let meter = &work.locked.engine.token_meter;
+    let count = |text: &str| meter.count(text);
     let (previous, rest) = split_off_summary(older.messages);
     let source = || rest.iter().map(|message| transcript_entry(message));
     let room = goal.summary_room();
@@ -76,9 +76,9 @@ pub(super) async fn summarise(
     if let Some(draft) =
         saved_draft::find_draft(work, &range).await.filter(|it| count(&it.prose) <= room)
     {
-        let SummaryDraft { prose, method: rung, cost, .. } = draft;
+        let SummaryDraft { prose, method, cost, .. } = draft;
         let (failures, cool_until) = (0, None);
-        return SummaryResult { prose, method: rung, failures, cool_until, cost };
+        return SummaryResult { prose, method, failures, cool_until, cost };
     }
     let mut cost = SummaryCost::default();
     let now = work.locked.engine.clock.now();
@@ -96,11 +96,11 @@ pub(super) async fn summarise(
         let read = summariser.summarise(chat, &rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
-                let rung = read.method;
-                let draft = SummaryDraft { range, prose: prose.clone(), method: rung, cost };
+                let method = read.method;
+                let draft = SummaryDraft { range, prose: prose.clone(), method, cost };
                 saved_draft::save_draft(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
-                return SummaryResult { prose, method: rung, failures, cool_until, cost };
+                return SummaryResult { prose, method, failures, cool_until, cost };
             }
             (failed, prose) => {
                 let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));

@@ -28,10 +28,10 @@ impl OperationInProgress<'_> {
         to: &ChatKey,
     ) -> Result<OperationOutcome, RunError> {
         let agent = &self.locked.engine;
-        let spot = match at {
+        let place = match at {
             None => LogPlace::in_live_log(self.view.position.seq),
             Some(at) => match LogPlace::find(self.locked, self.view, at).await? {
-                Ok(spot) => spot,
+                Ok(place) => place,
                 Err(not_done) => return Ok(OperationOutcome::NotDone(not_done)),
             },
         };
@@ -53,7 +53,7 @@ impl OperationInProgress<'_> {
         };
         match other.log().view().await? {
             None => {
-                let rotation = self.copied_log(&spot).await?;
+                let rotation = self.copied_log(&place).await?;
                 lane.rotate(rotation).await?;
             }
             Some(view) if self.already_copied(&view) => {}
@@ -68,10 +68,10 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes the first log of the other chat.
-    async fn copied_log(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
+    async fn copied_log(&self, place: &LogPlace) -> Result<Rotation, RunError> {
         let chat = &self.locked.chat;
-        let view = spot.view(self.locked, self.view).await?;
-        let mut head = self.branch_head(&view, spot, "fork");
+        let view = place.view(self.locked, self.view).await?;
+        let mut head = self.branch_head(&view, place, "fork");
         if let Some(from) = head.forked_from.as_mut().and_then(Json::as_object_mut) {
             from.set("chatKey", chat.key().as_str());
             from.set_or_remove(ASKED, self.moving.inbox.map(|seq| Json::from(seq.get())));
@@ -89,7 +89,7 @@ impl OperationInProgress<'_> {
         };
         let piece = |(first, last): (Seq, Seq)| LogPiece::Of {
             chat: chat.key().clone(),
-            log: spot.log.clone(),
+            log: place.log.clone(),
             first,
             last,
         };

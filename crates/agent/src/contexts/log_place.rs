@@ -38,8 +38,8 @@ impl LogPlace {
         if let Some(id) = MessageId::new(name)
             && let Some(place) = locked.chat.log().find(&id, None).await?
         {
-            let spot = Self { log: place.log, last: place.seq, checkpoint: None };
-            return Ok(Ok(spot.in_original_log(locked, &id).await?));
+            let place = Self { log: place.log, last: place.seq, checkpoint: None };
+            return Ok(Ok(place.in_original_log(locked, &id).await?));
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
@@ -56,15 +56,15 @@ impl LogPlace {
     /// Returns the place of the message in the log in which it was said. A later compaction may have copied the
     /// message behind a summary, and the fork should have the originals before it.
     async fn in_original_log(self, locked: &LockedChat, id: &MessageId) -> Result<Self, RunError> {
-        let mut spot = self;
-        while let Some(log) = &spot.log {
+        let mut place = self;
+        while let Some(log) = &place.log {
             let view = locked.chat.log().sealed_view(log).await?;
-            let before = view.lines.iter().take_while(|line| line.seq < spot.last);
+            let before = view.lines.iter().take_while(|line| line.seq < place.last);
             let is_summed_up = before.into_iter().any(|line| is_summary_line(line));
             let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
             match locked.chat.log().sealed_view(&older).await {
                 Ok(view) => match view.line_of(id) {
-                    Some(last) => spot = Self { log: Some(older), last, checkpoint: None },
+                    Some(last) => place = Self { log: Some(older), last, checkpoint: None },
                     None => break,
                 },
                 // Purged originals cannot come back, so the copy behind the summary is used.
@@ -72,7 +72,7 @@ impl LogPlace {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(spot)
+        Ok(place)
     }
 
     /// Reads the log of this place, up to the place.

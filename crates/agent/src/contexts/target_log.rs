@@ -98,9 +98,9 @@ impl OperationInProgress<'_> {
     /// Carries over the data that all contexts of the chat share: the calibration of token counts, and the salt
     /// of message ids.
     fn set_carry(&self, head: &mut Head) {
-        let scales = &self.locked.engine.token_meter;
-        scales.merge_calibration(&CompactionState::read(self.view).tokens);
-        head.carry.set_tokens(scales.to_object());
+        let meter = &self.locked.engine.token_meter;
+        meter.merge_calibration(&CompactionState::read(self.view).tokens);
+        head.carry.set_tokens(meter.to_object());
         head.carry.set_salt(self.view.head.carry.salt());
     }
 
@@ -125,23 +125,23 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes a copy of a log up to a place, under a new id; `view` has a sealed log up to there.
-    fn branch(&self, by: &str, spot: &LogPlace, view: Option<&View>) -> TargetLog {
+    fn branch(&self, by: &str, place: &LogPlace, view: Option<&View>) -> TargetLog {
         let mut view = view.unwrap_or(self.view).clone();
-        view.lines.retain(|line| line.seq <= spot.last);
-        let mut head = self.branch_head(&view, spot, by);
+        view.lines.retain(|line| line.seq <= place.last);
+        let mut head = self.branch_head(&view, place, by);
         // A copy of the live log continues the log that this rotation seals, so it needs no name here.
-        head.carry.set_continues(spot.log.as_ref());
+        head.carry.set_continues(place.log.as_ref());
         // The run's message stays in the old context, and the open request is added at the end.
         let left = self.moving.settled.as_ref().map(|settled| settled.message.as_str());
         let is_current = |id: &str| self.moving.current.iter().any(|current| current == id);
         let is_left = |id: &str| left == Some(id) || is_current(id);
         let moves = |line: &ContextLine| !line.message_id().is_some_and(is_left);
-        TargetLog::from_lines(head, &view.lines, moves, spot.log.as_ref(), &[])
+        TargetLog::from_lines(head, &view.lines, moves, place.log.as_ref(), &[])
     }
 
     /// Makes the head of a context that branches off at a place in another one.
-    pub(super) fn branch_head(&self, view: &View, spot: &LogPlace, by: &str) -> Head {
-        let mut head = match &spot.log {
+    pub(super) fn branch_head(&self, view: &View, place: &LogPlace, by: &str) -> Head {
+        let mut head = match &place.log {
             Some(log) => sealed_head_after_events(view, log),
             None => head_after_events(view),
         };
@@ -151,14 +151,14 @@ impl OperationInProgress<'_> {
         }
         let from = Object::from([
             ("contextId", Json::from(head.context.as_str())),
-            ("sealed", spot.log.as_ref().map_or(Json::Null, |log| log.as_str().into())),
-            ("seq", spot.last.get().into()),
+            ("sealed", place.log.as_ref().map_or(Json::Null, |log| log.as_str().into())),
+            ("seq", place.last.get().into()),
         ]);
         head.forked_from = Some(from.into());
         head.context = self.new_id();
         // Where nothing was answered, the branch takes the place of its origin.
         if by != "retry" || !lacks_answer(self.view) {
-            head.title = Some(self.title_of_branch(view, by, spot.checkpoint.as_deref()));
+            head.title = Some(self.title_of_branch(view, by, place.checkpoint.as_deref()));
         }
         let messages: Vec<&UiMessage> = view.messages().collect();
         let question = self.answered_question(&messages);

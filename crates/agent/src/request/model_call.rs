@@ -241,9 +241,9 @@ impl RequestCount {
             Self::Counted(counted) => PendingCount::Done(Some(*counted)),
             Self::Unknown => PendingCount::Done(None),
             Self::Uncounted(prepared) => {
-                let (scales, prepared) =
+                let (meter, prepared) =
                     (Arc::clone(&work.locked.engine.token_meter), Arc::clone(prepared));
-                let count = move || scales.count_pieces(prepared.pieces()).total();
+                let count = move || meter.count_pieces(prepared.pieces()).total();
                 PendingCount::UnderWay(tokio::task::spawn_blocking(count))
             }
         }

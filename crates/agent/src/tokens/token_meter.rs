@@ -237,25 +237,25 @@ mod tests {
     }
 
     /// Returns our count of a chat, and the count that we expect from the provider.
-    fn weighed(scales: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
-        let counted = scales.count_pieces(RequestPieces { blocks: &[], messages, tools: &[] });
-        (counted.total(), scales.estimate_pieces(&counted).total())
+    fn weighed(meter: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
+        let counted = meter.count_pieces(RequestPieces { blocks: &[], messages, tools: &[] });
+        (counted.total(), meter.estimate_pieces(&counted).total())
     }
 
     #[test]
     fn a_provider_that_begins_to_count_otherwise_is_followed_within_three_replies() {
         for kind in ["English", "Chinese", "Rust"] {
-            let scales = TokenMeter::new("test-model");
+            let meter = TokenMeter::new("test-model");
             let chat = chat(kind);
             for reply in 0..20 {
-                let (counted, estimated) = weighed(&scales, &chat[..=reply]);
+                let (counted, estimated) = weighed(&meter, &chat[..=reply]);
                 let reported = if reply < 10 { counted } else { counted * 14 / 10 };
                 let is_near = estimated.abs_diff(reported) * 20 <= reported;
                 assert!(
                     is_near || reply < 3 || (10..13).contains(&reply),
                     "{kind}, reply {reply}: {estimated} for {reported}"
                 );
-                scales.learn(counted, reported);
+                meter.learn(counted, reported);
             }
         }
     }
@@ -275,24 +275,24 @@ mod tests {
 
     #[test]
     fn what_was_learnt_outlives_the_process() {
-        let (scales, next) = (TokenMeter::new("test-model"), TokenMeter::new("test-model"));
+        let (meter, next) = (TokenMeter::new("test-model"), TokenMeter::new("test-model"));
         let chat = chat("English");
-        let (counted, _) = weighed(&scales, &chat);
-        scales.learn(counted, counted * 14 / 10);
-        next.merge_calibration(&scales.to_object());
-        assert_eq!(weighed(&next, &chat), weighed(&scales, &chat));
+        let (counted, _) = weighed(&meter, &chat);
+        meter.learn(counted, counted * 14 / 10);
+        next.merge_calibration(&meter.to_object());
+        assert_eq!(weighed(&next, &chat), weighed(&meter, &chat));
         assert!(next.has_learnt());
     }
 
     #[test]
     fn a_log_as_long_as_it_may_be_is_counted_once() {
-        let scales = TokenMeter::new("test-model");
+        let meter = TokenMeter::new("test-model");
         let message =
             |nth| UiMessage::new("m", Role::User, vec![UiPart::text(format!("This is {nth}."))]);
         let messages: Vec<UiMessage> =
             (0..crate::rules::Rules::default().log_lines_max).map(message).collect();
-        weighed(&scales, &messages);
-        weighed(&scales, &messages);
-        assert_eq!(scales.cache.lock().count_misses(), messages.len() as u64);
+        weighed(&meter, &messages);
+        weighed(&meter, &messages);
+        assert_eq!(meter.cache.lock().count_misses(), messages.len() as u64);
     }
 }

@@ -32,7 +32,7 @@ fn few() -> Rules {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_summary_that_was_cut_off_counts_only_when_it_has_all_its_headings() {
     let half = SUMMARY.split_once("## Decisions").unwrap().0;
-    for (text, stop, rung) in [
+    for (text, stop, method) in [
         (SUMMARY, Stop::Length, "summary"),
         (half, Stop::Length, "extract"),
         (SUMMARY, Stop::Refusal, "extract"),
@@ -41,7 +41,7 @@ async fn a_summary_that_was_cut_off_counts_only_when_it_has_all_its_headings() {
         sums_up_with(&world, Answer::Speech(Speech::text(text).stop(stop)));
         grown(&world, 8, 60).await;
         let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
-        assert_eq!(compacted.method.name(), rung, "{text:?}");
+        assert_eq!(compacted.method.name(), method, "{text:?}");
         assert!(!world.messages().await[0].text().contains("The sails."), "half a line is none");
     }
 }

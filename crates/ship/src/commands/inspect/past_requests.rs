@@ -221,11 +221,11 @@ fn short_outcome(answer: Option<&RequestAnswer>) -> String {
 /// Describes a compaction from its event.
 fn describe_compaction(ts: Timestamp, data: &Json) -> String {
     let number = |key: &str| data.get(key).and_then(Json::as_u64).unwrap_or_default();
-    let rung = data.get("rung").and_then(Json::as_str).unwrap_or("?");
+    let method = data.get("rung").and_then(Json::as_str).unwrap_or("?");
     format!(
         "{}: {}; {} became a summary, {} left out; {} tokens before, {} after",
         output::format_time(ts),
-        output::escape_unprintable(rung),
+        output::escape_unprintable(method),
         count_text(number("messages"), "message"),
         count_text(number("outputs"), "tool output"),
         number("tokensBefore"),
