@@ -4,7 +4,7 @@ mod chat_send;
 mod contexts;
 mod skills;
 
-pub use contexts::context_tools;
+pub(crate) use contexts::context_tools;
 
 use crate::tool::Tool;
 

@@ -110,7 +110,7 @@ mod tokens;
 mod tool;
 mod tool_schema;
 
-pub use built_in_tools::{built_in_tools, context_tools};
+pub use built_in_tools::built_in_tools;
 pub use chat::{Activation, inbound_message_id};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
 pub use context_operation::{

@@ -1,6 +1,7 @@
 //! What the model sees: the snapshot that everything about contexts is specified in.
 
-use ship_agent::{Agent, Inbound, built_in_tools, context_tools};
+use ship_agent::provider::ToolSpec;
+use ship_agent::{Agent, Inbound, built_in_tools};
 use ship_message::UiPart;
 use ship_message::json::Json;
 use ship_store::ChatKey;
@@ -140,8 +141,9 @@ async fn an_agent_without_built_in_tools_reads_nothing_of_them_or_of_a_channel_w
     agent.send(&chat(), "hello").await.unwrap();
     let request = agent.inspect(&chat()).await.unwrap();
     assert!(request.tools.is_empty());
-    for tool in built_in_tools().iter().chain(&context_tools()) {
-        let name = &tool.spec().name;
+    let with_tools = Agent::builder().build().inspect(&chat()).await.unwrap();
+    assert!(with_tools.tools.len() > built_in_tools().len(), "those for contexts are among them");
+    for ToolSpec { name, .. } in &with_tools.tools {
         assert!(request.blocks.iter().all(|block| !block.text.contains(name)), "{name}");
     }
     insta::assert_snapshot!(request.blocks[0].text, @r"

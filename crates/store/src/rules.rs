@@ -48,7 +48,7 @@ pub use accepting::{
     Accepting, LedgerAddition, entry_key, next_number, prepare_deliveries, prepare_entry,
 };
 pub use append::{Appending, Batch, BatchState, LogEnd, PresentLine};
-pub use blob_texts::{LostText, TextBlob, blob_digests, blob_ref, restore_texts};
+pub use blob_texts::{LostText, TextBlob, blob_ref, restore_texts};
 pub use content::PreparedLine;
 pub(crate) use content::prepare_body;
 pub use deliveries::{LedgerHead, OpenDeliveries};

@@ -46,7 +46,7 @@ messages once, for reference only, the newest first to be chosen.";
 
 /// Makes the tools for contexts, in the order in which a model is told of them. All are safe to repeat: a call that
 /// switches only promises it, and the switch is made when all calls of its step are answered.
-pub fn context_tools() -> Vec<Tool> {
+pub(crate) fn context_tools() -> Vec<Tool> {
     let tools = [
         tool("chat_context_new", NEW, ContextToolInput::New),
         tool("chat_context_load", LOAD, ContextToolInput::Load),

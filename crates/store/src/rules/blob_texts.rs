@@ -44,11 +44,6 @@ pub fn blob_ref(bytes: &[u8], media_type: &str) -> BlobRef {
     BlobRef { sha256, size, media_type: media_type.to_owned() }
 }
 
-/// Returns the digests of the blobs that a line refers to.
-pub fn blob_digests(line: &RawLine) -> impl Iterator<Item = &str> {
-    line.blobs.iter().flat_map(|blobs| blobs.iter()).map(|(_, blob)| digest(blob))
-}
-
 fn digest(blob: &Json) -> &str {
     blob.get("sha256").and_then(Json::as_str).unwrap_or_default()
 }
@@ -175,7 +170,6 @@ mod tests {
         let content = Object::from([("id", Json::from("m1")), ("metadata", inner.into())]);
         let (texts, mut line) = line(content.clone());
         assert_eq!(texts[0].text, long);
-        assert_eq!(blob_digests(&line).collect::<Vec<_>>(), [texts[0].blob.sha256.as_str()]);
         assert_ne!(line.body, content);
         let lost = restore_texts(&mut line, |_| Ok(long.clone().into_bytes())).expect("restored");
         assert!(lost.is_empty() && line.body == content);
