@@ -74,7 +74,7 @@ impl Store for Counted {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let chats = FileStore::in_memory(StoreOptions::default());
     let store = Arc::new(Counted { chats, opened: AtomicUsize::new(0) });
-    let agent = Agent::builder().store(Arc::clone(&store) as Arc<dyn Store>).build();
+    let agent = Agent::builder().shared_store(store.clone()).build();
     let reply = agent.send(&"api:main".parse()?, "hello").await?;
     println!("{}", reply.text());
     println!("chats were opened {} times", store.opened.load(Ordering::Relaxed));

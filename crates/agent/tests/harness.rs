@@ -122,7 +122,8 @@ impl TestAgent {
         add: impl FnOnce(AgentBuilder) -> AgentBuilder,
     ) -> Self {
         let (store, clock) = (Arc::new(store), Arc::new(setup.clock.clone()));
-        let builder = Agent::builder().store(store.clone()).rules(setup.rules.clone()).clock(clock);
+        let builder =
+            Agent::builder().shared_store(store.clone()).rules(setup.rules.clone()).clock(clock);
         let builder = if setup.many_runs { builder } else { builder.ids(Arc::new(OneId)) };
         Self::built(builder, store, setup, add)
     }

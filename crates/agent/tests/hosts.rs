@@ -105,7 +105,7 @@ impl Host {
         };
         let store = FileStore::on_disk(Box::new(self.disk.clone()), StoreOptions::default());
         Agent::builder()
-            .store(Arc::new(store))
+            .store(store)
             .provider(provider.unwrap())
             .rules(rules)
             .log(Arc::clone(&self.log) as Arc<dyn RunLog>)

@@ -118,7 +118,7 @@ impl Aged {
     /// Does an operation as a command does it, and tells how long that takes.
     async fn time(&self, operation: &ContextOperation) -> io::Result<Duration> {
         let begun = Instant::now();
-        let agent = Agent::builder().store(Arc::new(self.store(Durability::Sync)?)).build();
+        let agent = Agent::builder().store(self.store(Durability::Sync)?).build();
         match agent.operate(&self.chat, operation.clone(), "terminal").await.map_err(failed)? {
             OperationOutcome::Done(_) => Ok(begun.elapsed()),
             other => Err(failed(format!("{} was not done: {other:?}", operation.name()))),

@@ -73,7 +73,7 @@ async fn answer(count: usize) -> Result<Cost, String> {
 }
 
 fn agent(store: Arc<FileStore>) -> Agent {
-    Agent::builder().store(store).clock(Arc::new(ManualClock::default())).build()
+    Agent::builder().shared_store(store).clock(Arc::new(ManualClock::default())).build()
 }
 
 /// What people said, by its place in the ledger, and how many answers there are.

@@ -48,7 +48,7 @@ impl Talk {
         settings.key = Some(ApiKey::new("sk-test"));
         let provider = HttpProvider::openai(settings).map_err(|error| error.to_string())?;
         let agent = Agent::builder()
-            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .shared_store(Arc::clone(&store) as Arc<dyn Store>)
             .provider(provider)
             .without_built_in_tools()
             .rules(self.rules.clone())

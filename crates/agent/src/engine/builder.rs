@@ -58,7 +58,13 @@ impl Agent {
 impl AgentBuilder {
     /// Sets the store of the chats.
     #[must_use]
-    pub fn store(self, store: Arc<dyn Store>) -> Self {
+    pub fn store(self, store: impl Store + 'static) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Sets a store that the agent shares with others.
+    #[must_use]
+    pub fn shared_store(self, store: Arc<dyn Store>) -> Self {
         Self { store: Some(store), ..self }
     }
 

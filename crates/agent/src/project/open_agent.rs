@@ -41,7 +41,7 @@ impl AgentBuilder {
     pub fn from_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
         let log = ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) };
         Ok(Agent::builder()
-            .store(open_store(project, Arc::clone(&clock))?)
+            .shared_store(open_store(project, Arc::clone(&clock))?)
             .shared_provider(make_provider(project)?)
             .project_source(Arc::new(ProjectFolder { project: project.clone() }))
             .rules(Rules::from(project.settings()))
