@@ -1,5 +1,7 @@
 //! A tool: a function that the model can call.
 
+mod detached;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -164,7 +166,7 @@ fn write_output(output: &impl Serialize) -> Result<Json, String> {
     to_json(output).map_err(|error| format!("the tool's output cannot be written as JSON: {error}"))
 }
 
-/// The knowledge and the abilities of a tool.
+/// The knowledge and the abilities of a tool. Tests make one with [`ToolContext::detached`].
 #[derive(Clone)]
 pub struct ToolContext {
     /// The chat in which it was called.
