@@ -22,6 +22,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let chat: ChatKey = "api:main".parse()?;
     // The offline model calls the tools that it is told to.
     let reply = agent.send(&chat, r#"/tool weather {"city":"Hamburg"}"#).await?;
-    println!("{}", reply.text());
+    println!("{}", reply.into_result()?.text());
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod attachment;
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
+use ship_message::{PartFields, Role, ToolPart, UiMessage, UiPart};
 use ship_store::{ChatKey, LedgerEntry, LedgerSeq, MessageSource, NewMetadata, Timestamp};
 
 pub use attachment::Attachment;
@@ -45,6 +45,12 @@ impl From<&str> for Inbound {
     }
 }
 
+impl From<&String> for Inbound {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
 impl From<String> for Inbound {
     /// Makes a message of a text alone.
     fn from(text: String) -> Self {
@@ -67,7 +73,7 @@ pub struct AcceptedMessage {
     pub is_new: bool,
 }
 
-/// What a parked run was waiting for.
+/// What a parked run was waiting for; [`Reply::waiting_calls`](crate::Reply::waiting_calls) has the calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallAnswer {
     /// The person's decision on a call.
@@ -89,6 +95,18 @@ pub enum CallAnswer {
 }
 
 impl CallAnswer {
+    /// Makes the decision of a person on a call that needs an approval.
+    pub fn decision(call: &ToolPart, approved: bool) -> Self {
+        let approval_id = call.field("approval").and_then(|it| it.get("id")?.as_str());
+        let approval_id = approval_id.unwrap_or_default().to_owned();
+        Self::Approval { approval_id, approved, reason: None }
+    }
+
+    /// Makes the output of a call that the client has run.
+    pub fn output(call: &ToolPart, output: impl Into<Json>) -> Self {
+        Self::Output { call_id: call.call_id().to_owned(), output: Ok(output.into()) }
+    }
+
     /// Returns the id of the approval request or of the call that it answers.
     pub fn id(&self) -> &str {
         match self {

@@ -31,7 +31,8 @@
 //! let model = HttpProvider::anthropic(settings)?;
 //! let agent = Agent::builder().role("You are a ship's cook.").provider(model).build();
 //! let chat: ChatKey = "http:ann".parse()?;
-//! println!("{}", agent.send(&chat, "Which soup today?").await?.text());
+//! let reply = agent.send(&chat, "Which soup today?").await?;
+//! println!("{}", reply.into_result()?.text()); // A model that failed is an error here.
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,6 +41,58 @@
 //! [`HttpProvider::openai`] is for OpenAI and every host with its API, at `settings.base_url`. [`Agent::open`] makes the
 //! agent of a project folder instead, with its settings, texts, skills and chats on disk. [`Agent::stream`] gives an
 //! answer while it arrives.
+//!
+//! # Approvals, and tools of the client
+//!
+//! A tool that [`Rules::approval`] names runs only when a person has allowed the call. A tool that [`Rules::client`]
+//! names runs in the program that shows the chat, such as a browser. Both park the run: its outcome is
+//! [`Outcome::Parked`], and [`Reply::waiting_calls`] gives the calls. [`Agent::answer`] hands in a [`CallAnswer`] and
+//! continues the run, at any later time and in any process.
+//!
+//! ```
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! # struct Bill { euros: u64 }
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! use ship_agent::{Agent, CallAnswer, ChatKey, Outcome, Rules, Stop, Tool};
+//!
+//! let pay = Tool::new("pay", "Pays a bill.", |bill: Bill, _context| async move {
+//!     Ok(format!("{} euros are paid.", bill.euros))
+//! });
+//! let rules = Rules { approval: ["pay".to_owned()].into(), ..Rules::default() };
+//! let agent = Agent::builder().tool(pay).rules(rules).build();
+//! let chat: ChatKey = "http:ann".parse()?;
+//!
+//! let reply = agent.send(&chat, r#"/tool pay {"euros":5}"#).await?;
+//! assert_eq!(reply.outcome, Outcome::Parked);
+//! let call = reply.waiting_calls().next().ok_or("nothing waits")?;
+//! assert_eq!(call.name(), Some("pay"));
+//!
+//! let allowed = CallAnswer::decision(call, true);
+//! assert_eq!(agent.answer(&chat, allowed, &Stop::default()).await?, Some(Outcome::Done));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Attachments
+//!
+//! A text is sent as it is. A message with files is an [`Inbound`] with [`Attachment`]s, which are as durable as its
+//! text. Every model reads a [`Attachment::Text`]; a picture goes to models that take pictures, and others read a note
+//! in its place.
+//!
+//! ```
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! # let agent = ship_agent::Agent::builder().build();
+//! use ship_agent::{Attachment, Inbound};
+//!
+//! let notes = Attachment::Text { name: "notes.txt".to_owned(), text: "Leeks, potatoes.".to_owned() };
+//! let question = Inbound { attachments: vec![notes], ..Inbound::from("Which soup is this?") };
+//! let reply = agent.send(&"http:ann".parse()?, question).await?;
+//! # assert!(reply.text().contains("Which soup is this?"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Chats and conversations
 //!
@@ -132,7 +185,7 @@ pub use records::{
     RENDERING, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
     SharedPrefix,
 };
-pub use reply::{Outcome, Reply};
+pub use reply::{Outcome, Reply, UnfinishedReply};
 pub use rules::{ContextRules, Rules};
 pub use run::ReplyStream;
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};

@@ -144,7 +144,7 @@ pub struct AnswerEnd {
 }
 
 /// The cost of an answer in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Usage {
     /// The tokens of the request, read from a cache or not.
     pub input: u64,
