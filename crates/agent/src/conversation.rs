@@ -22,8 +22,9 @@ pub use error::ConversationError;
 use crate::conversation_log::{blocking, conversation_chat};
 use crate::engine::{ActiveConversation, Agent, CurrentConversation};
 use crate::events::Listener;
-use crate::inbound::CallAnswer;
+use crate::inbound::{CallAnswer, Inbound};
 use crate::reply::Reply;
+use crate::run::ReplyStream;
 use crate::stop::Stop;
 
 /// An agent in a conversation, in memory or in a file.
@@ -156,8 +157,11 @@ impl Agent {
     }
 }
 
-/// The current conversation of an agent, at the time of each call. Streaming, operations on contexts and compactions
-/// on request exist for chats only; [`ConversationHandle::listen`] follows an answer while it arrives.
+/// The current conversation of an agent, at the time of each call. Operations on contexts and compactions on request
+/// exist for chats only.
+///
+/// Of an [`Inbound`], a conversation takes the text, the attachments and the request id. Every message is a new one,
+/// and the rest is about the channel of a chat.
 #[derive(Clone, Copy)]
 pub struct ConversationHandle<'a> {
     agent: &'a Agent,
@@ -181,8 +185,8 @@ impl ConversationHandle<'_> {
     ///
     /// # Errors
     /// Fails if the conversation cannot be written, or waits for an answer to a tool call.
-    pub async fn send(&self, text: impl Into<String>) -> Result<Reply, ConversationError> {
-        self.send_until(text, &Stop::default()).await
+    pub async fn send(&self, message: impl Into<Inbound>) -> Result<Reply, ConversationError> {
+        self.send_until(message, &Stop::default()).await
     }
 
     /// Sends a message like [`ConversationHandle::send`], and can be stopped. The answer until then is kept.
@@ -191,11 +195,32 @@ impl ConversationHandle<'_> {
     /// Fails like [`ConversationHandle::send`].
     pub async fn send_until(
         &self,
-        text: impl Into<String>,
+        message: impl Into<Inbound>,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
         let talk = self.agent.current_conversation().await?;
-        talk.send(text.into(), stop).await
+        talk.send(message.into(), stop).await
+    }
+
+    /// Sends a message and returns a stream of events, as [`Agent::stream`] does: the chunks of the answer as they
+    /// arrive, and the reply last. The message is sent and answered whether the stream is read or not.
+    ///
+    /// # Panics
+    /// Panics outside a Tokio runtime.
+    pub fn stream(&self, message: impl Into<Inbound>) -> ReplyStream<ConversationError> {
+        let (agent, message, stop) = (self.agent.clone(), message.into(), Stop::default());
+        // The conversation of now, if no other task is moving the agent.
+        let current = self.agent.current.try_lock().ok();
+        let found = current.map(|mut current| self.agent.begin_if_none(&mut current));
+        let stopped = stop.clone();
+        let sending = async move {
+            let talk = match found {
+                Some(talk) => talk?,
+                None => agent.current_conversation().await?,
+            };
+            talk.send(message, &stopped).await
+        };
+        ReplyStream::spawn(self.listen(), sending, stop)
     }
 
     /// Gives a parked run the approval or output that it waits for, and continues it.
@@ -207,8 +232,20 @@ impl ConversationHandle<'_> {
         answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
+        self.answer_all(vec![answer], stop).await
+    }
+
+    /// Gives a parked run several answers at once, and continues it. Either all are taken or none.
+    ///
+    /// # Errors
+    /// Fails like [`ConversationHandle::answer`].
+    pub async fn answer_all(
+        &self,
+        answers: Vec<CallAnswer>,
+        stop: &Stop,
+    ) -> Result<Reply, ConversationError> {
         let talk = self.agent.current_conversation().await?;
-        talk.answer_call(answer, stop).await
+        talk.answer_calls(answers, stop).await
     }
 
     /// Listens to the events of this conversation and of all later ones of the agent, from now on.

@@ -11,6 +11,7 @@ use ship_store::conversation::{LoadConversationError, WriteError};
 
 use crate::harness::ConversationAgent;
 
+mod sending;
 mod skills;
 mod system_line;
 

@@ -49,10 +49,14 @@ impl ActiveConversation {
         }
     }
 
-    pub(super) async fn send(&self, text: String, stop: &Stop) -> Result<Reply, ConversationError> {
+    pub(super) async fn send(
+        &self,
+        message: Inbound,
+        stop: &Stop,
+    ) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;
         self.write_system_line().await?;
-        let accepted = self.agent.accept(&conversation_chat(), self.inbound(text)).await?.seq;
+        let accepted = self.agent.accept(&conversation_chat(), self.inbound(message)).await?.seq;
         let ran = self.agent.run(&conversation_chat(), stop).await;
         // A message that did not get into the conversation was not said, and must not get in later.
         let came_in = self.log.with(move |context| context.skip_entry(accepted)).await;
@@ -65,13 +69,13 @@ impl ActiveConversation {
         }
     }
 
-    pub(super) async fn answer_call(
+    pub(super) async fn answer_calls(
         &self,
-        answer: CallAnswer,
+        answers: Vec<CallAnswer>,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;
-        let outcome = self.agent.answer(&conversation_chat(), answer, stop).await?;
+        let outcome = self.agent.answer_all(&conversation_chat(), answers, stop).await?;
         self.reply(outcome).await
     }
 
@@ -88,13 +92,14 @@ impl ActiveConversation {
         Ok(self.log.with(move |context| context.conversation.write_agent_system(&text)).await?)
     }
 
-    fn inbound(&self, text: String) -> Inbound {
+    fn inbound(&self, Inbound { text, attachments, request_id, .. }: Inbound) -> Inbound {
         Inbound {
             // Equal texts are different messages, so their keys are numbers.
             key: format!("said:{}", self.sent_count.fetch_add(1, Ordering::Relaxed)),
             text,
+            attachments,
             channel: CHANNEL.to_owned(),
-            request_id: format!("req_{:016x}", self.agent.engine.ids.next()),
+            request_id,
             ..Inbound::default()
         }
     }

@@ -93,8 +93,8 @@ impl Agent {
         let events = agent.listen(&chat);
         let stop = Stop::default();
         let stopped = stop.clone();
-        let sending = tokio::spawn(async move { agent.send_until(&chat, message, &stopped).await });
-        ReplyStream { events, sending: Some(sending), last: None, stop }
+        let sending = async move { agent.send_until(&chat, message, &stopped).await };
+        ReplyStream::spawn(events, sending, stop)
     }
 
     /// Runs a chat until an accepted message is answered, or waits for the process that runs it.
@@ -184,18 +184,27 @@ impl Agent {
     }
 }
 
-/// The events of a chat from a message to its reply; see [`Agent::stream`].
+/// The events of a chat or conversation from a message to its reply; see [`Agent::stream`].
 #[derive(Debug)]
-pub struct ReplyStream {
+pub struct ReplyStream<E = RunError> {
     events: Listener,
-    sending: Option<JoinHandle<Result<Reply, RunError>>>,
-    last: Option<Result<Reply, RunError>>,
+    sending: Option<JoinHandle<Result<Reply, E>>>,
+    last: Option<Result<Reply, E>>,
     stop: Stop,
 }
 
-impl ReplyStream {
+impl<E: Unpin + Send + 'static> ReplyStream<E> {
+    /// Sends a message in a task of its own. `events` are those of its chat.
+    pub(crate) fn spawn(
+        events: Listener,
+        sending: impl Future<Output = Result<Reply, E>> + Send + 'static,
+        stop: Stop,
+    ) -> Self {
+        Self { events, sending: Some(tokio::spawn(sending)), last: None, stop }
+    }
+
     /// Waits for the next event; `None` after the reply. As a [`Stream`], it gives the same events.
-    pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
+    pub async fn next(&mut self) -> Option<Result<RunEvent, E>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
@@ -208,7 +217,7 @@ impl ReplyStream {
     ///
     /// # Errors
     /// Fails like [`Agent::send`].
-    pub async fn reply(mut self) -> Result<Reply, RunError> {
+    pub async fn reply(mut self) -> Result<Reply, E> {
         match (self.last.take(), self.sending.take()) {
             (Some(reply), _) => reply,
             (None, Some(sending)) => join_result(sending.await),
@@ -217,8 +226,8 @@ impl ReplyStream {
     }
 }
 
-impl Stream for ReplyStream {
-    type Item = Result<RunEvent, RunError>;
+impl<E: Unpin> Stream for ReplyStream<E> {
+    type Item = Result<RunEvent, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // Events come first, because all of them were sent before the reply.
@@ -240,9 +249,7 @@ impl Stream for ReplyStream {
 }
 
 /// Returns the result of the task that sent the message, and passes on its panic.
-fn join_result(
-    ended: Result<Result<Reply, RunError>, tokio::task::JoinError>,
-) -> Result<Reply, RunError> {
+fn join_result<E>(ended: Result<Result<Reply, E>, tokio::task::JoinError>) -> Result<Reply, E> {
     match ended {
         Ok(reply) => reply,
         Err(error) => match error.try_into_panic() {
