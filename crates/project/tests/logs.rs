@@ -5,35 +5,18 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use ship_message::json::{Json, Object};
 use ship_project::{Level, LogEntry, LogReader, LogWriter, Project};
-use ship_record::{Clock, Timestamp};
+use ship_testkit::clock::ManualClock;
 
 /// 5 February 2026, 23:59:59.000.
 const BEFORE_MIDNIGHT: i64 = 1_770_335_999_000;
 
-/// A clock that moves when it is told to.
-#[derive(Clone)]
-struct Hands(Arc<AtomicI64>);
-
-impl Hands {
-    fn advance(&self, millis: i64) {
-        self.0.fetch_add(millis, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Hands {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::Relaxed))
-    }
-}
-
 struct Setup {
     folder: tempfile::TempDir,
     logs: LogWriter,
-    clock: Hands,
+    clock: ManualClock,
 }
 
 /// A project with these variables, and its logs.
@@ -43,11 +26,11 @@ fn setup(environment: &[(&str, &str)]) -> Setup {
     Setup { folder, logs: logs.0, clock: logs.1 }
 }
 
-fn logs_of(root: &Path, environment: &[(&str, &str)]) -> (LogWriter, Hands) {
+fn logs_of(root: &Path, environment: &[(&str, &str)]) -> (LogWriter, ManualClock) {
     let variables =
         environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let project = Project::load(root, variables).expect("a project");
-    let clock = Hands(Arc::new(AtomicI64::new(BEFORE_MIDNIGHT)));
+    let clock = ManualClock::at(BEFORE_MIDNIGHT);
     (LogWriter::new(&project, Arc::new(clock.clone())), clock)
 }
 
