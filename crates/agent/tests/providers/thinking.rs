@@ -50,6 +50,18 @@ fn all_thoughts() -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn signed_thinking_goes_back_while_the_tools_run_and_after_a_restart() {
+    let mut world = World::new(Format::Anthropic);
+    think_twice(&world).await;
+    assert_eq!(world.asked(), 2);
+    assert_eq!(thinking(&world), first_thoughts(), "with the tool's result");
+    // The same host and model, and an agent that knows only the files.
+    world.switch(Format::Anthropic, |_| ());
+    world.assert_goes_on().await;
+    assert_eq!(thinking(&world), all_thoughts(), "with the next question");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_model_gets_no_thinking_and_the_old_one_gets_it_back() {
     let mut world = World::new(Format::Anthropic);
     think_twice(&world).await;

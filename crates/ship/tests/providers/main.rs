@@ -32,7 +32,6 @@ mod refusals;
 mod rendered;
 mod streamed;
 mod switches;
-mod thinking;
 mod typed_ahead;
 mod waits;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
