@@ -4,6 +4,11 @@
 //! come, before they are recorded. A listener that must know what is on disk waits for [`RunEvent::Ended`],
 //! or reads the chat.
 
+#[expect(dead_code, reason = "the hub will hold them")]
+mod chat_events;
+mod event_size;
+mod join;
+
 use std::task::{Context, Poll};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -35,6 +40,15 @@ pub enum RunEvent {
         /// The end of the run.
         outcome: Outcome,
     },
+    /// The run left its message unfinished: it could not write, or its task was dropped. The journal has the parts that
+    /// are complete, and the next run of the chat continues them.
+    Left {
+        /// The id of the message.
+        message_id: String,
+    },
+    /// The listener has read too slowly, and missed what was there for it. The chat has all that ended, and a message
+    /// that is being written begins again with its `start`.
+    Missed,
     /// A reply waits for the chat's lane.
     Waiting(LaneWaiting),
     /// The reply is there. Only [`Agent::stream`](crate::Agent::stream) tells this, and last.

@@ -90,6 +90,8 @@ impl RunActivity {
             RunEvent::Repeated(_)
             | RunEvent::Sent(_)
             | RunEvent::Ended { .. }
+            | RunEvent::Left { .. }
+            | RunEvent::Missed
             | RunEvent::Reply(_) => {}
         }
     }

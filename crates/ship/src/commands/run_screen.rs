@@ -241,7 +241,11 @@ impl<'a> Screen<'a> {
                 self.is_cut = *finish_reason == Some(FinishReason::Length);
                 Ok(())
             }
-            RunEvent::Chunk(_) | RunEvent::Repeated(_) | RunEvent::Reply(_) => Ok(()),
+            RunEvent::Chunk(_)
+            | RunEvent::Repeated(_)
+            | RunEvent::Left { .. }
+            | RunEvent::Missed
+            | RunEvent::Reply(_) => Ok(()),
         }
     }
 
