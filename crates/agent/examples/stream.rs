@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder().build();
     let mut events = agent.stream(&"api:main".parse()?, "Tell me of the sea.");
     while let Some(event) = events.next().await {
-        match event? {
+        match &*event? {
             RunEvent::Chunk(Chunk::TextDelta(_, text)) => {
                 print!("{}", text.as_str());
                 std::io::stdout().flush()?;

@@ -4,18 +4,18 @@
 //! come, before they are recorded. A listener that must know what is on disk waits for [`RunEvent::Ended`],
 //! or reads the chat.
 
-#[expect(dead_code, reason = "the hub will hold them")]
 mod chat_events;
 mod event_size;
+mod hub;
 mod join;
+mod listener;
 
-use std::task::{Context, Poll};
+pub(crate) use self::hub::{EventHub, StreamGuard};
+pub use self::listener::{AgentListener, Listener};
 
-use parking_lot::{Mutex, MutexGuard};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, LaneHolder};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use ship_store::LaneHolder;
 
 use crate::reply::{Outcome, Reply};
 
@@ -64,52 +64,6 @@ pub enum LaneWaiting {
     OtherProcess,
     /// This process runs the chat and does not go on.
     FrozenProcess(Box<LaneHolder>),
-}
-
-/// Receives the events of one chat in order, from the time of its creation.
-#[derive(Debug)]
-pub struct Listener {
-    events: UnboundedReceiver<RunEvent>,
-}
-
-impl Listener {
-    /// Waits for the next event; `None` when the agent is gone.
-    pub async fn next(&mut self) -> Option<RunEvent> {
-        self.events.recv().await
-    }
-
-    /// Polls for the next event; none when the agent is gone.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<RunEvent>> {
-        self.events.poll_recv(context)
-    }
-
-    /// An event that is there already.
-    pub fn try_next(&mut self) -> Option<RunEvent> {
-        self.events.try_recv().ok()
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct EventHub {
-    listeners: Mutex<Vec<(ChatKey, UnboundedSender<RunEvent>)>>,
-}
-
-impl EventHub {
-    pub(crate) fn listen(&self, chat: &ChatKey) -> Listener {
-        let (sender, events) = unbounded_channel();
-        self.listeners().push((chat.clone(), sender));
-        Listener { events }
-    }
-
-    /// Sends an event to every listener of the chat, and forgets listeners that are gone.
-    pub(crate) fn send(&self, chat: &ChatKey, event: &RunEvent) {
-        self.listeners().retain(|(key, sender)| key != chat || sender.send(event.clone()).is_ok());
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, Vec<(ChatKey, UnboundedSender<RunEvent>)>> {
-        // Each change of the list is one step, so a panic leaves it intact.
-        self.listeners.lock()
-    }
 }
 
 /// Makes a notice for the person, which is shown now and not stored.

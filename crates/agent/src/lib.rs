@@ -174,7 +174,7 @@ pub use contexts::{ContextList, UndoPreview};
 pub use conversation::{ConversationError, ConversationHandle};
 pub use engine::{Agent, AgentBuilder, CompactionTrigger};
 pub use error::RunError;
-pub use events::{LaneWaiting, Listener, RunEvent};
+pub use events::{AgentListener, LaneWaiting, Listener, RunEvent};
 pub use explain::{NextRequest, PastRequest};
 pub use id_source::{IdSource, RandomIds};
 pub use inbound::{AcceptedMessage, Attachment, CallAnswer, Inbound};

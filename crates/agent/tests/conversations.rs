@@ -353,8 +353,8 @@ async fn a_follower_is_told_the_name_that_the_file_has() {
     let reply = test.say("hello").await;
     let mut ended = None;
     while let Some(event) = events.try_next() {
-        if let RunEvent::Ended { message_id, .. } = event {
-            ended = Some(message_id);
+        if let RunEvent::Ended { message_id, .. } = &*event {
+            ended = Some(message_id.clone());
         }
     }
     assert_eq!(ended.as_deref(), reply.answer().unwrap().id());

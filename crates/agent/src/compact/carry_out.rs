@@ -283,7 +283,7 @@ fn notify_started(work: &ActiveRun, cut: &Cut) {
         count => format!("summarising {count} older messages"),
     };
     let text = format!("Making room: {what}");
-    work.notify(&crate::events::RunEvent::Chunk(notice("compacting", &text)));
+    work.notify(crate::events::RunEvent::Chunk(notice("compacting", &text)));
 }
 
 fn notify_done(work: &ActiveRun, compacted: &Compaction) {
@@ -296,7 +296,7 @@ fn notify_done(work: &ActiveRun, compacted: &Compaction) {
         false => "",
     };
     let text = format!("Made room: about {before} tokens became {after}{gone}");
-    work.notify(&crate::events::RunEvent::Chunk(compacted_notice(&text, compacted.purged)));
+    work.notify(crate::events::RunEvent::Chunk(compacted_notice(&text, compacted.purged)));
 }
 
 fn log_compaction(work: &ActiveRun, compacted: &Compaction) {

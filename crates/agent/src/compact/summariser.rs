@@ -203,7 +203,7 @@ impl Summariser<'_> {
 
     fn notify_part(&self, nth: usize, of: usize) {
         let text = format!("Making room: summarising part {nth} of {of}");
-        self.work.notify(&RunEvent::Chunk(notice("compacting", &text)));
+        self.work.notify(RunEvent::Chunk(notice("compacting", &text)));
     }
 
     /// Asks for a summary of one piece, and checks it.
@@ -238,7 +238,7 @@ impl Summariser<'_> {
                 Chunk::TextDelta(_, delta) => answer.push_str(&delta),
                 Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. } => called = true,
                 // The person learns what the provider waits for.
-                Chunk::Data(_) => self.work.notify(&RunEvent::Chunk(chunk)),
+                Chunk::Data(_) => self.work.notify(RunEvent::Chunk(chunk)),
                 _ => {}
             });
             let answering = asking.answer(self.work, sink);

@@ -49,6 +49,6 @@ pub(crate) async fn announce_outcome(
     let key = outcome_key(&entry.key);
     locked.chat.ledger().accept(LedgerEntry { key, entry: notice_entry }).await?;
     let way_back = operated.way_back().map(WayBack::to_json);
-    locked.engine.hub.send(chat, &RunEvent::Chunk(context_notice(&line, way_back)));
+    locked.engine.hub.send(chat, RunEvent::Chunk(context_notice(&line, way_back)));
     Ok(())
 }

@@ -202,7 +202,7 @@ impl ActiveRun {
             .write(self.locked.chat.key(), RunLogEntry { request_id, run_id, ..note });
     }
 
-    pub(crate) fn notify(&self, event: &RunEvent) {
+    pub(crate) fn notify(&self, event: RunEvent) {
         self.locked.engine.hub.send(self.locked.chat.key(), event);
     }
 

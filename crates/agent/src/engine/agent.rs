@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::Engine;
 use crate::conversation_log::ConversationLog;
-use crate::events::Listener;
+use crate::events::{AgentListener, Listener};
 
 /// An agent that answers in chats or conversations. Clones share everything.
 #[derive(Clone)]
@@ -24,9 +24,14 @@ impl Agent {
         Self { engine: Arc::new(inner), current: Arc::default() }
     }
 
-    /// Follows the events of a chat from now on.
+    /// Follows the events of a chat: the answer that is being written, and what follows.
     pub fn listen(&self, chat: &ChatKey) -> Listener {
         self.engine.hub.listen(chat)
+    }
+
+    /// Follows the events of all chats.
+    pub fn listen_to_all(&self) -> AgentListener {
+        self.engine.hub.listen_to_all()
     }
 
     /// Returns what was repaired or found damaged since the last call. The log has it too.

@@ -33,7 +33,7 @@ pub(crate) async fn deliver_call(
         let key = format!("send:{}:{what}", work.request_id);
         let recorded = work.record_outgoing(key, &sending.text, Some(sending.meta())).await;
         if recorded.map_err(|error| error.to_string())? {
-            work.notify(&RunEvent::Sent(sending.text_with_attachments()));
+            work.notify(RunEvent::Sent(sending.text_with_attachments()));
         }
     }
     before.calls.push(DeliveredCall { call_id, sending });

@@ -29,7 +29,7 @@ pub(crate) async fn finish(
     progress.announce(work);
     if let Outcome::Failed(sentence) = &outcome {
         append_notice(&mut progress, work, NoticeKind::Failed, sentence);
-        work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
+        work.notify(RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
     }
     // The stream of a stopped run ends with `abort`, in the middle of its step, like those of the AI SDK.
     if outcome != Outcome::Stopped {
@@ -57,8 +57,8 @@ pub(crate) async fn finish(
             vec![("message", Json::from(work.locked.engine.project.mask(&error.to_string())))];
         work.log(RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() });
     }
-    work.notify(&RunEvent::Chunk(last_chunk(&outcome, mark)));
-    work.notify(&RunEvent::Ended {
+    work.notify(RunEvent::Chunk(last_chunk(&outcome, mark)));
+    work.notify(RunEvent::Ended {
         run_id: start.run_id,
         message_id: start.message_id,
         outcome: outcome.clone(),

@@ -63,7 +63,7 @@ impl<'a> LaneWatch<'a> {
     /// `otherwise`. Fails if the process was already frozen at the last check.
     pub(super) async fn check_holder(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
         let frozen = self.agent.frozen_holder(self.chat).await?.map(Box::new);
-        let tell = |waiting| self.agent.engine.hub.send(self.chat, &RunEvent::Waiting(waiting));
+        let tell = |waiting| self.agent.engine.hub.send(self.chat, RunEvent::Waiting(waiting));
         match (&frozen, self.notified) {
             (Some(holder), Some(true)) => return Err(RunError::Frozen(holder.clone())),
             (Some(holder), _) => tell(LaneWaiting::FrozenProcess(holder.clone())),

@@ -16,12 +16,15 @@ use crate::chat::switching_call;
 use crate::contexts::{OperationPlan, RunSwitches};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
+use crate::events::StreamGuard;
 
 /// The progress of a run: the message that it writes, and how much of it is in the journal.
 pub(crate) struct RunProgress {
     pub(crate) assembler: Assembler,
     /// Whether subscribers know that this message begins or continues.
     pub(super) is_announced: bool,
+    /// Tells subscribers if the run is dropped before its end.
+    _stream: StreamGuard,
     /// The indexes of the calls that were answered from outside while the run was parked.
     pub(super) answered_calls: BTreeSet<usize>,
     pub(crate) journaled: usize,
@@ -56,6 +59,7 @@ impl RunProgress {
             time: WorkingTime::resume(&journal, work.locked.engine.rules.run_deadline),
             journaled: journal.message.parts().len(),
             is_announced: false,
+            _stream: work.locked.engine.hub.guard(work.locked.chat.key()),
             answered_calls: journal.answered_calls,
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
             logged: messages_seen(work).await,

@@ -20,10 +20,10 @@ impl RunProgress {
     /// have given outputs while the run was parked.
     pub(super) fn announce(&mut self, work: &ActiveRun) {
         if !std::mem::replace(&mut self.is_announced, true) {
-            self.send_start(work);
             let parts = self.assembler.message().parts();
             let answered = self.answered_calls.iter().filter_map(|at| parts.get(*at));
-            answered.filter_map(output_chunk).for_each(|it| work.notify(&RunEvent::Repeated(it)));
+            let outputs = answered.filter_map(output_chunk).collect();
+            self.begin_stream(work, outputs);
         }
     }
 
@@ -43,22 +43,26 @@ impl RunProgress {
     /// Tells subscribers that the run continues in another message, and the parts with which that message begins.
     pub(super) fn announce_next_message(&mut self, work: &ActiveRun) {
         self.is_announced = true;
-        self.send_start(work);
         let chunks = self.assembler.chunks().into_iter();
         let parts = chunks.filter(|chunk| !matches!(chunk, Chunk::Start { .. }));
-        parts.for_each(|chunk| work.notify(&RunEvent::Repeated(chunk)));
+        self.begin_stream(work, parts.collect());
     }
 
-    fn send_start(&self, work: &ActiveRun) {
-        let message_id = Some(self.start.message_id.clone());
-        work.notify(&RunEvent::Chunk(Chunk::Start { message_id, message_metadata: None }));
+    /// Sends `start` and what is repeated. Subscribers that join later get the whole message instead.
+    fn begin_stream(&mut self, work: &ActiveRun, repeated: Vec<Chunk>) {
+        let message_id = self.start.message_id.clone();
+        let start = Chunk::Start { message_id: Some(message_id.clone()), message_metadata: None };
+        let repeated = repeated.into_iter().map(RunEvent::Repeated);
+        let events = std::iter::once(RunEvent::Chunk(start)).chain(repeated).collect();
+        let (hub, chat) = (&work.locked.engine.hub, work.locked.chat.key());
+        hub.begin(chat, message_id, events, self.assembler.chunks());
     }
 }
 
 /// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.
 pub(super) fn push_chunk(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
     if assembler.push(chunk.clone()).is_ok() {
-        work.notify(&RunEvent::Chunk(chunk));
+        work.notify(RunEvent::Chunk(chunk));
     }
 }
 

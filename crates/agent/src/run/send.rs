@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
@@ -74,7 +75,7 @@ impl Agent {
     /// let agent = Agent::builder().build();
     /// let mut events = agent.stream(&"api:main".parse()?, "hello");
     /// while let Some(event) = events.next().await {
-    ///     match event? {
+    ///     match &*event? {
     ///         RunEvent::Chunk(Chunk::TextDelta(_, text)) => print!("{}", text.as_str()),
     ///         RunEvent::Reply(reply) => println!("\n{:?}", reply.usage),
     ///         _ => {}
@@ -204,7 +205,7 @@ impl<E: Unpin + Send + 'static> ReplyStream<E> {
     }
 
     /// Waits for the next event; `None` after the reply. As a [`Stream`], it gives the same events.
-    pub async fn next(&mut self) -> Option<Result<RunEvent, E>> {
+    pub async fn next(&mut self) -> Option<Result<Arc<RunEvent>, E>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
@@ -227,7 +228,7 @@ impl<E: Unpin + Send + 'static> ReplyStream<E> {
 }
 
 impl<E: Unpin> Stream for ReplyStream<E> {
-    type Item = Result<RunEvent, E>;
+    type Item = Result<Arc<RunEvent>, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // Events come first, because all of them were sent before the reply.
@@ -244,7 +245,7 @@ impl<E: Unpin> Stream for ReplyStream<E> {
             return Poll::Ready(Some(Ok(event)));
         }
         let last = self.last.take();
-        Poll::Ready(last.map(|reply| reply.map(|reply| RunEvent::Reply(Box::new(reply)))))
+        Poll::Ready(last.map(|reply| reply.map(|reply| Arc::new(RunEvent::Reply(Box::new(reply))))))
     }
 }
 

@@ -216,8 +216,8 @@ async fn ask_model(
 /// Parks a run: it stays in its journal, and the lane becomes free.
 fn park(work: &ActiveRun, mut progress: RunProgress) -> Outcome {
     progress.end_step(work);
-    work.notify(&RunEvent::Chunk(last_chunk(&Outcome::Parked, None)));
-    work.notify(&RunEvent::Ended {
+    work.notify(RunEvent::Chunk(last_chunk(&Outcome::Parked, None)));
+    work.notify(RunEvent::Ended {
         run_id: progress.start.run_id,
         message_id: progress.start.message_id,
         outcome: Outcome::Parked,

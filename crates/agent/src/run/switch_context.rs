@@ -48,7 +48,7 @@ pub(crate) async fn make_switch(
     }
     let line = operated.outcome.line();
     let way_back = operated.outcome.way_back().map(WayBack::to_json);
-    work.notify(&RunEvent::Chunk(context_notice(&line, way_back.clone())));
+    work.notify(RunEvent::Chunk(context_notice(&line, way_back.clone())));
     let key = format!("switch:{}:{}", work.run_id, call.call_id());
     let mut meta = ship_message::json::Object::from([("via", "switch")]);
     meta.set_or_remove("wayBack", way_back);

@@ -145,7 +145,7 @@ async fn an_operation_from_another_channel_is_done_between_steps_and_all_are_tol
     );
     let mut told = Vec::new();
     while let Some(event) = listener.try_next() {
-        let RunEvent::Chunk(Chunk::Data(part)) = event else { continue };
+        let RunEvent::Chunk(Chunk::Data(part)) = &*event else { continue };
         told.extend(
             part.get("data").and_then(|data| data.get("text")?.as_str().map(str::to_owned)),
         );

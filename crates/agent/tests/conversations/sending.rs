@@ -14,9 +14,9 @@ async fn a_stream_gives_the_answer_as_it_arrives_and_the_reply_last() {
     let mut events = test.agent.conversation().stream("hello");
     let (mut text, mut last) = (String::new(), None);
     while let Some(event) = events.next().await {
-        match event.unwrap() {
+        match &*event.unwrap() {
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => text.push_str(delta.as_str()),
-            RunEvent::Reply(reply) => last = Some(*reply),
+            RunEvent::Reply(reply) => last = Some((**reply).clone()),
             _ => assert!(last.is_none(), "nothing comes behind the reply"),
         }
     }

@@ -55,7 +55,7 @@ async fn a_stopped_run_keeps_what_was_said() {
     let stopping = async {
         // Stopped once the first tool has answered, while the second hangs.
         while let Some(event) = events.next().await {
-            if matches!(&event, RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) if tool_name == "effect")
+            if matches!(&*event, RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) if tool_name == "effect")
             {
                 stop.stop();
                 break;

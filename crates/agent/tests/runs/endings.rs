@@ -59,8 +59,8 @@ async fn an_answer_that_was_too_long_says_where_it_was_cut() {
     assert_eq!(mark(&messages[1], "finishReason"), Some(&Json::from("length")));
     let mut finish = None;
     while let Some(event) = events.try_next() {
-        if let RunEvent::Chunk(Chunk::Finish { finish_reason, .. }) = event {
-            finish = finish_reason;
+        if let RunEvent::Chunk(Chunk::Finish { finish_reason, .. }) = &*event {
+            finish = *finish_reason;
         }
     }
     assert_eq!(finish, Some(FinishReason::Length));

@@ -13,12 +13,12 @@ async fn any_number_of_listeners_hear_the_same_and_one_that_went_away_disturbs_n
     drop(test.agent.listen(&test.chat));
     let mut elsewhere = test.agent.listen(&"terminal:other".parse().unwrap());
     test.say("/tool chat_send {\"text\":\"a\"}").await;
-    let mut heard: Vec<Vec<RunEvent>> = Vec::new();
+    let mut heard: Vec<Vec<Arc<RunEvent>>> = Vec::new();
     for listener in &mut listeners {
         heard.push(std::iter::from_fn(|| listener.try_next()).collect());
     }
-    assert!(matches!(heard[0].last(), Some(RunEvent::Ended { outcome: Outcome::Done, .. })));
-    assert!(heard[0].contains(&RunEvent::Sent("a".to_owned())));
+    assert!(matches!(&**heard[0].last().unwrap(), RunEvent::Ended { outcome: Outcome::Done, .. }));
+    assert!(heard[0].contains(&Arc::new(RunEvent::Sent("a".to_owned()))));
     assert!(heard.iter().all(|events| *events == heard[0]));
     assert_eq!(elsewhere.try_next(), None);
 }

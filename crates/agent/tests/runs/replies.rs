@@ -69,18 +69,19 @@ async fn a_stream_has_the_chunks_as_they_come_and_ends_with_the_reply() {
     }
     let said: String = events
         .iter()
-        .filter_map(|event| match event {
+        .filter_map(|event| match &**event {
             RunEvent::Chunk(Chunk::TextDelta(_, text)) => Some(text.as_str()),
             _ => None,
         })
         .collect();
     assert_eq!(said, format!("{SAID}hello"));
-    let Some(RunEvent::Reply(reply)) = events.last() else { panic!("{events:?}") };
+    let RunEvent::Reply(reply) = &**events.last().unwrap() else { panic!("{events:?}") };
     assert_eq!(reply.text(), said);
     assert!(stream.next().await.is_none());
 
     let streamed: Vec<_> = test.agent.stream(&test.chat, "hello").collect().await;
-    assert!(matches!(streamed.last(), Some(Ok(RunEvent::Reply(_)))), "{streamed:?}");
+    let last = streamed.last().unwrap().as_deref();
+    assert!(matches!(last, Ok(RunEvent::Reply(_))), "{streamed:?}");
 }
 
 #[tokio::test]
@@ -89,7 +90,7 @@ async fn a_stream_that_is_dropped_stops_nothing() {
     let mut listener = test.agent.listen(&test.chat);
     drop(test.agent.stream(&test.chat, "hello"));
     while let Some(event) = listener.next().await {
-        if matches!(event, RunEvent::Ended { outcome: Outcome::Done, .. }) {
+        if matches!(&*event, RunEvent::Ended { outcome: Outcome::Done, .. }) {
             break;
         }
     }

@@ -51,8 +51,8 @@ async fn attachments_are_in_the_ledger_and_are_listed_below_the_text() {
     test.say("hi").await;
     let mut sent = Vec::new();
     while let Some(event) = events.try_next() {
-        if let RunEvent::Sent(text) = event {
-            sent.push(text);
+        if let RunEvent::Sent(text) = &*event {
+            sent.push(text.clone());
         }
     }
     assert_eq!(sent, ["Here.\n- plan.pdf\n- https://a.example/b.png"]);

@@ -187,11 +187,11 @@ async fn a_run_that_is_settled_begins_each_message_with_what_is_not_settled_and_
     let mut printed = String::new();
     let mut chunks = Vec::new();
     while let Some(event) = events.try_next() {
-        if let RunEvent::Chunk(Chunk::TextDelta(_, delta)) = &event {
+        if let RunEvent::Chunk(Chunk::TextDelta(_, delta)) = &*event {
             printed.push_str(delta.as_str());
         }
-        if let RunEvent::Chunk(chunk) | RunEvent::Repeated(chunk) = event {
-            chunks.push(chunk);
+        if let RunEvent::Chunk(chunk) | RunEvent::Repeated(chunk) = &*event {
+            chunks.push(chunk.clone());
         }
     }
     assert_eq!(printed, "First.Then.That was all.");

@@ -160,7 +160,7 @@ async fn run_with_notices<T>(
             }
             Some(event) = listener.next() => {
                 activity.follow(&event);
-                let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
+                let RunEvent::Chunk(Chunk::Data(part)) = &*event else { continue };
                 let Some(Notice::MakingRoom(text)) = read_notice(part) else { continue };
                 if is_late {
                     output::print_notice(text);

@@ -37,7 +37,7 @@ impl<'a> ContextNews<'a> {
     /// Returns the changes that were not reported here yet, in order.
     pub(crate) async fn read(&mut self) -> Result<Vec<ContextNotice>, Failure> {
         while let Some(event) = self.listener.try_next() {
-            if let RunEvent::Chunk(Chunk::Data(part)) = &event
+            if let RunEvent::Chunk(Chunk::Data(part)) = &*event
                 && let Some(Notice::Context(notice)) = read_notice(part)
             {
                 self.reported.push(notice.line);

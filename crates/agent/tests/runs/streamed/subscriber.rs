@@ -80,8 +80,8 @@ async fn stored_answers(test: &TestAgent) -> Vec<UiMessage> {
 
 pub(super) fn heard(events: &mut Listener) -> Vec<Chunk> {
     let events = std::iter::from_fn(|| events.try_next());
-    let chunks = events.filter_map(|event| match event {
-        RunEvent::Chunk(chunk) | RunEvent::Repeated(chunk) => Some(chunk),
+    let chunks = events.filter_map(|event| match &*event {
+        RunEvent::Chunk(chunk) | RunEvent::Repeated(chunk) => Some(chunk.clone()),
         _ => None,
     });
     chunks.collect()
