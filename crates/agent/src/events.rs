@@ -9,6 +9,8 @@ mod event_size;
 mod hub;
 mod join;
 mod listener;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use self::hub::{EventHub, StreamGuard};
 pub use self::listener::{AgentListener, Listener};

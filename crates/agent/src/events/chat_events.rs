@@ -215,6 +215,12 @@ impl ChatEvents {
         self.join_at = self.limits.unjoined.max(self.events.len() * 2);
     }
 
+    /// Returns the number of events and their bytes.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> (usize, u64) {
+        (self.events.len(), self.events.iter().map(|it| event_size(&it.event)).sum())
+    }
+
     /// Whether a reader has something to read.
     pub(super) fn has_unread(&self, id: ReaderId) -> bool {
         self.readers.get(&id).is_some_and(|reader| {

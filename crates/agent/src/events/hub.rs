@@ -88,6 +88,12 @@ impl EventHub {
         self.shared.change(chat, |chat| chat.begin(message_id, events, before));
     }
 
+    /// Returns the number of chats that take memory.
+    #[cfg(test)]
+    pub(super) fn chat_count(&self) -> usize {
+        self.shared.0.lock().chats.len()
+    }
+
     /// Keeps the stream of a run from being left open.
     pub(crate) fn guard(self: &Arc<Self>, chat: &ChatKey) -> StreamGuard {
         StreamGuard { hub: Arc::clone(self), chat: chat.clone() }
