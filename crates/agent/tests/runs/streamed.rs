@@ -1,5 +1,6 @@
 //! The chunks of a run have the order of the AI SDK, and make the messages that are stored.
 
+mod latecomers;
 mod subscriber;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -15,6 +16,7 @@ use ship_testkit::scripted_model::{
     ScriptedEnd, ScriptedModel, ScriptedPart, ScriptedStep, call, calls, half, said, step, text,
 };
 
+use self::latecomers::Latecomers;
 use self::subscriber::{Subscriber, assert_assembled, assert_ordered, heard, kinds};
 use crate::harness::{Setup, TestAgent};
 use crate::runs::settled;
@@ -200,10 +202,13 @@ async fn a_run_that_is_settled_begins_each_message_with_what_is_not_settled_and_
     assert_assembled(&test, &chunks).await;
 }
 
+/// Stands for a text of more deltas than are kept apart.
+const MANY_WORDS: &str = "many words";
+
 /// A step of a random run, without its calls' ids.
 fn random_step() -> impl Strategy<Value = (Option<&'static str>, Vec<&'static str>, bool)> {
     let tool = prop::sample::select(vec!["effect", "look", "chat_send", "chat_context_new"]);
-    let words = prop::option::of(Just("Well then."));
+    let words = prop::option::of(prop::sample::select(vec!["Well then.", MANY_WORDS]));
     (words, prop::collection::vec(tool, 0..4), prop::bool::weighted(0.2))
 }
 
@@ -214,7 +219,11 @@ fn script(steps: Vec<(Option<&'static str>, Vec<&'static str>, bool)>) -> Vec<Sc
     ];
     let mut ids = IDS.into_iter();
     let mut made = |(words, tools, breaks_off): (Option<&str>, Vec<&str>, bool)| {
-        let mut says: Vec<ScriptedPart> = words.map(said).into_iter().collect();
+        let words = words.map(|words| match words {
+            MANY_WORDS => said(&"aye ".repeat(600)),
+            words => said(words),
+        });
+        let mut says: Vec<ScriptedPart> = words.into_iter().collect();
         let input = r#"{"text":"hi"}"#;
         says.extend(tools.into_iter().map(|tool| call(ids.next().unwrap(), tool, input)));
         let reason = FinishReason::ToolCalls;
@@ -230,12 +239,14 @@ proptest! {
     fn a_subscriber_of_any_run_assembles_what_is_stored_whenever_it_joins(
         steps in prop::collection::vec(random_step(), 1..6),
         approved in any::<bool>(),
+        paces in prop::collection::vec(0usize..40, 1..50),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let test = taking(script(steps)).await;
             let mut events = test.agent.listen(&test.chat);
-            let mut outcome = test.say("go").await;
+            let mut latecomers = Latecomers::new(&test, paces);
+            let mut outcome = latecomers.join_during(test.say("go")).await;
             let mut chunks = heard(&mut events);
             while outcome == Some(Outcome::Parked) {
                 let mut so_far = Subscriber::after(&chunks);
@@ -248,9 +259,11 @@ proptest! {
                     Some("effect") => approval(tool.call_id(), approved),
                     _ => output(tool.call_id(), Ok(Json::from("seen"))),
                 });
-                outcome = answer_all(&test, answers.collect()).await;
+                let answering = answer_all(&test, answers.collect());
+                outcome = latecomers.join_during(answering).await;
                 chunks.extend(heard(&mut events));
             }
+            latecomers.assert_assembled(&chunks);
             assert_assembled(&test, &chunks).await;
         });
     }

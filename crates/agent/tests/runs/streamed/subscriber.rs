@@ -48,7 +48,7 @@ impl Subscriber {
     }
 
     /// The messages as they would be stored.
-    fn into_messages(self) -> Vec<(String, Vec<Json>)> {
+    pub(super) fn into_messages(self) -> Vec<(String, Vec<Json>)> {
         self.messages.into_iter().map(|it| stored_form(it.into_message())).collect()
     }
 }
@@ -79,12 +79,16 @@ async fn stored_answers(test: &TestAgent) -> Vec<UiMessage> {
 }
 
 pub(super) fn heard(events: &mut Listener) -> Vec<Chunk> {
-    let events = std::iter::from_fn(|| events.try_next());
-    let chunks = events.filter_map(|event| match &*event {
+    std::iter::from_fn(|| next_chunk(events)).collect()
+}
+
+/// The next chunk that is there already.
+pub(super) fn next_chunk(events: &mut Listener) -> Option<Chunk> {
+    let mut events = std::iter::from_fn(|| events.try_next());
+    events.find_map(|event| match &*event {
         RunEvent::Chunk(chunk) | RunEvent::Repeated(chunk) => Some(chunk.clone()),
         _ => None,
-    });
-    chunks.collect()
+    })
 }
 
 /// The kinds of chunks, without deltas and notices.
