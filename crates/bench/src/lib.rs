@@ -20,6 +20,7 @@ pub mod ship;
 pub mod store;
 pub mod store_soak;
 pub mod strict_hosts_soak;
+pub mod subscribers;
 pub mod tokens;
 pub mod two_processes_soak;
 

@@ -1,5 +1,6 @@
 //! Time that a processor was used, which other programs on the machine do not lengthen.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// Long enough for a clock that ticks every few milliseconds.
@@ -26,7 +27,20 @@ pub(crate) fn best_time_of(mut measured: impl FnMut()) -> f64 {
 
 /// What this thread has used of a processor; on systems that do not tell, the time of day.
 fn processor_time() -> Duration {
-    let used = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = used.and_then(|text| text.split(' ').next()?.parse().ok());
-    used.map_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(), Duration::from_nanos)
+    used_by("/proc/thread-self".as_ref()).unwrap_or_else(time_of_day)
+}
+
+/// What the present threads of this process have used of a processor; on systems that do not tell, the time of day.
+pub(crate) fn process_time() -> Duration {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return time_of_day() };
+    threads.flatten().filter_map(|thread| used_by(&thread.path())).sum()
+}
+
+fn used_by(thread: &Path) -> Option<Duration> {
+    let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
+fn time_of_day() -> Duration {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }

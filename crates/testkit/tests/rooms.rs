@@ -20,7 +20,7 @@ const CRATES: &[(&str, &str)] = &[
     (
         "bench",
         "compact compact_soak contexts contexts_soak injuries_soak large message message_soak \
-         provider provider_soak queue real_model_soak store_soak strict_hosts_soak tokens \
+         provider provider_soak queue real_model_soak store_soak strict_hosts_soak subscribers tokens \
          two_processes_soak processor real_chat real_hosts ship store talk tests report terminal",
     ),
     (

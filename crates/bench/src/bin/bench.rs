@@ -3,10 +3,22 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{compact, contexts, large, message, provider, queue, ship, store, tokens};
+use ship_bench::{
+    compact, contexts, large, message, provider, queue, ship, store, subscribers, tokens,
+};
 
-const PARTS: [&str; 9] =
-    ["message", "store", "ship", "large", "tokens", "provider", "compact", "contexts", "queue"];
+const PARTS: [&str; 10] = [
+    "message",
+    "store",
+    "ship",
+    "large",
+    "tokens",
+    "provider",
+    "compact",
+    "contexts",
+    "queue",
+    "subscribers",
+];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -50,6 +62,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("queue") {
         queue::bench(&mut report)?;
+    }
+    if is_wanted("subscribers") {
+        subscribers::bench(&mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
