@@ -39,7 +39,9 @@ pub(super) struct LaneWatch<'a> {
 
 impl<'a> LaneWatch<'a> {
     pub(super) fn new(agent: &'a Agent, chat: &'a ChatKey) -> Self {
-        let listener = agent.listen(chat);
+        let mut listener = agent.listen(chat);
+        // What another run has said is no sign that this one has begun.
+        while listener.try_next().is_some() {}
         Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, notified: None }
     }
 
