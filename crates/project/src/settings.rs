@@ -254,7 +254,7 @@ settings! {
     /// How chats are stored.
     StorageSettings at (storage) {
         /// A database, such as "postgres://…". Unset: files in the project's folder.
-        "store" pub url: Option<Address> = None;
+        "store" url: Option<Address> = None;
         /// What an accepted message survives: a power cut (sync), or only a killed process (flush).
         "durability" pub durability: Durability = Durability::Sync;
     }

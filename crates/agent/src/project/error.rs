@@ -22,8 +22,6 @@ pub enum OpenAgentError {
     /// The provider's settings cannot be used.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// The configured store is not supported by this program.
-    NoDatabase,
 }
 
 impl Explain for OpenAgentError {
@@ -37,10 +35,6 @@ impl Explain for OpenAgentError {
             Self::Provider(error) => {
                 Explanation { problem: error.to_string(), remedy: error.remedy() }
             }
-            Self::NoDatabase => Explanation::new(
-                "`store` names a database, but this version keeps chats in files only",
-            )
-            .with_remedy("remove the setting: `ship config unset store`"),
         }
     }
 }

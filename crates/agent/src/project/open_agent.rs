@@ -53,15 +53,12 @@ impl AgentBuilder {
 /// Opens the store of a project alone.
 ///
 /// # Errors
-/// When the project names another store, or its folder cannot be opened.
+/// When the project's folder cannot be opened.
 pub fn open_store(
     project: &Project,
     clock: Arc<dyn Clock>,
 ) -> Result<Arc<dyn Store>, OpenAgentError> {
     let settings = project.settings();
-    if settings.storage.url.is_some() {
-        return Err(OpenAgentError::NoDatabase);
-    }
     let options = StoreOptions {
         durability: settings.storage.durability,
         lock_wait_ms: settings.lock.wait_ms,

@@ -206,10 +206,14 @@ impl<'a> SettingsReader<'a> {
                 );
             }
         };
-        if !key.has_effect {
-            self.warn(line, WarningKind::NoEffect { key: key.name });
-        } else if self.scope == SettingScope::User && is_project_only(key.name) {
-            return self.warn(line, WarningKind::ProjectOnly { key: key.name });
+        let is_misplaced = self.scope == SettingScope::User && is_project_only(key.name);
+        match (key.has_effect, is_misplaced) {
+            (true, false) => {}
+            (true, true) => self.warn(line, WarningKind::ProjectOnly { key: key.name }),
+            (false, _) => self.warn(line, WarningKind::NoEffect { key: key.name }),
+        }
+        if is_misplaced {
+            return;
         }
         match self.expand(json) {
             Ok(candidates) => {

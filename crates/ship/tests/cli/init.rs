@@ -35,6 +35,7 @@ fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
     let _ = ship.run(&["init"]).text();
     let written = ship.contents("ship.json");
     assert!(written.contains("\"maxTokens\"") && !written.contains("chatQueue"), "{written}");
+    assert!(written.contains("\"durability\"") && !written.contains("\"store\""), "{written}");
     let shown = ship.run(&["config"]).text();
     assert!(shown.contains("llm.maxTokens") && !shown.contains("chatQueue"), "{shown}");
     let group = ship.run(&["config", "context.chatQueue"]).text();
@@ -45,6 +46,10 @@ fn init_writes_no_setting_that_has_no_effect_and_a_set_one_is_a_warning() {
     assert!(set.err().ends_with(warning), "{}", set.err());
     assert!(ship.run(&["chats"]).err().ends_with(warning));
     assert!(ship.run(&["config"]).text().contains("context.chatQueue.mode "));
+    ship.write("ship.json", r#"{ "store": "postgres://host/db" }"#);
+    let sent = ship.run(&["send", "hello"]);
+    assert!(sent.err().contains("`store` has no effect in this version\n"), "{}", sent.err());
+    assert!(sent.text().contains("You said: hello"), "the chat is in files");
 }
 
 #[test]
