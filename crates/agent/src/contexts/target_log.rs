@@ -158,7 +158,8 @@ impl OperationInProgress<'_> {
         head.context = self.new_id();
         // Where nothing was answered, the branch takes the place of its origin.
         if by != "retry" || !lacks_answer(self.view) {
-            head.title = Some(self.title_of_branch(view, by, place.checkpoint.as_deref()));
+            let checkpoint = place.checkpoint.as_deref();
+            head.title = Some(self.title_of_branch(view, by, checkpoint, |_| false));
         }
         let messages: Vec<&UiMessage> = view.messages().collect();
         let question = self.answered_question(&messages);
@@ -171,12 +172,13 @@ impl OperationInProgress<'_> {
         head
     }
 
-    /// Returns the title of a branch of this log: the given one, or one that says what the branch is.
+    /// Returns the title of a branch of this log: the given one, or one that says what the branch is and is not taken.
     pub(super) fn title_of_branch(
         &self,
         view: &View,
         by: &str,
         checkpoint: Option<&str>,
+        is_taken: impl Fn(&str) -> bool,
     ) -> String {
         if let Some(given) = self.moving.title.as_deref().and_then(clean_title) {
             return given;
@@ -185,7 +187,7 @@ impl OperationInProgress<'_> {
         let is_active = view.head.context == self.view.head.context;
         let origin = if is_active { self.view } else { view };
         let origin = active_snapshot(&self.locked.engine, origin);
-        branch_title(origin.title(), by, checkpoint)
+        branch_title(origin.title(), by, checkpoint, is_taken)
     }
 
     /// Returns the question at the end of a context, or the settled message of a run that has answered it elsewhere,

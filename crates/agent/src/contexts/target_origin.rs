@@ -72,7 +72,7 @@ impl OperationPlan {
         locked: &LockedChat,
         view: View,
         operation: ContextOperation,
-        moving: OpenRequest,
+        mut moving: OpenRequest,
     ) -> OrRefusal<Self> {
         let operating = OperationInProgress { locked, view: &view, moving: &moving };
         let archive = ContextArchive::open(&locked.engine, &*locked.chat, &view).await?;
@@ -97,6 +97,13 @@ impl OperationPlan {
             }
         };
         let index = archive.index;
+        if let Ok(TargetOrigin::Branch { by: by @ "fork", place, view: origin }) = &origin {
+            let checkpoint = place.as_ref().and_then(|place| place.checkpoint.as_deref());
+            let is_taken = |title: &str| index.items().iter().any(|item| item.title == title);
+            let origin = origin.as_ref().unwrap_or(&view);
+            let title = operating.title_of_branch(origin, by, checkpoint, is_taken);
+            moving.title = Some(title);
+        }
         Ok(origin.map(|origin| Self { operation, view, moving, origin, index }))
     }
 
@@ -112,7 +119,12 @@ impl OperationPlan {
             TargetOrigin::Clean { title, .. } => title.as_deref().unwrap_or("(new)").to_owned(),
             TargetOrigin::Branch { by, place, view } => {
                 let checkpoint = place.as_ref().and_then(|place| place.checkpoint.as_deref());
-                operating.title_of_branch(view.as_ref().unwrap_or(&self.view), by, checkpoint)
+                operating.title_of_branch(
+                    view.as_ref().unwrap_or(&self.view),
+                    by,
+                    checkpoint,
+                    |_| false,
+                )
             }
             TargetOrigin::Left { .. } => left.title.clone(),
         };
@@ -150,9 +162,13 @@ impl OperationInProgress<'_> {
         let there = || OperationRefusal::new(format!("You are already in “{}”.", active.title));
         let wanted = which.trim().to_lowercase();
         let title = active.title.to_lowercase();
+        let others = archive.index.items();
         let has_title = |item: &IndexItem| item.title.to_lowercase() == title;
+        let begins = |context: &ContextId| context.as_str().starts_with(&wanted);
+        let is_id = wanted.starts_with("c_") && begins(&active.context);
         if active.context.as_str() == wanted
-            || title == wanted && !archive.index.items().iter().any(has_title)
+            || is_id && !others.iter().any(|item| begins(&item.context))
+            || title == wanted && !others.iter().any(has_title)
         {
             return Ok(Err(there()));
         }

@@ -192,6 +192,18 @@ async fn a_copy_of_what_was_sealed_away_is_as_good() {
 }
 
 #[tokio::test]
+async fn the_active_context_is_known_by_the_beginning_of_its_id() {
+    let place = Place::new();
+    place.say("the trip").await;
+    let contexts = place.agent.contexts(&chat()).await.unwrap().unwrap();
+    let id = contexts.active.context().as_str();
+    for which in [id, &id[..id.len() - 1], "c_"] {
+        let refused = place.operate(ContextOperation::Load { which: which.to_owned() }).await;
+        assert_eq!(refused.line(), "You are already in “the trip”.", "{which}");
+    }
+}
+
+#[tokio::test]
 async fn the_title_of_a_branch_says_what_it_is() {
     let place = Place::new();
     place.say("the trip").await;
@@ -208,6 +220,10 @@ async fn the_title_of_a_branch_says_what_it_is() {
     assert_eq!(active().await, "the trip (back at ‘early’)");
     place.done(rewind(&boat)).await;
     assert_eq!(active().await, "the trip (rewound)");
+    place.done(ContextOperation::Load { which: "the trip (copy)".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "the trip".to_owned() }).await;
+    place.done(ContextOperation::Fork { at: None, to: None }).await;
+    assert_eq!(active().await, "the trip (copy 2)", "two copies of one context differ");
 }
 
 #[tokio::test]

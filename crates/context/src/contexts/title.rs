@@ -11,6 +11,9 @@ use super::utterance::{Speaker, Utterance, iter_utterances, spoken_messages};
 /// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
 
+/// The number of copies whose titles differ for certain.
+const COPIES_MAX: u32 = 1000;
+
 /// The beginnings of the notes in the titles of branches.
 const BRANCH_NOTES: [&str; 4] = ["copy", "back at ", "rewound", "asked again"];
 
@@ -20,24 +23,38 @@ pub fn clean_title(given: &str) -> Option<String> {
 }
 
 /// Makes the title of a branch, which an operation made at a checkpoint or elsewhere: the title of its origin, and a
-/// note that says what the branch is. The note is never cut off, and a branch of a branch has one. Copies of copies are
-/// numbered, so that their titles differ.
-pub fn branch_title(origin: &str, operation: &str, checkpoint: Option<&str>) -> String {
+/// note that says what the branch is. The note is never cut off, and a branch of a branch has one. Copies are numbered
+/// where a copy is copied or the title `is_taken`, so that their titles differ.
+pub fn branch_title(
+    origin: &str,
+    operation: &str,
+    checkpoint: Option<&str>,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
     let is_branch = |(_, note): &(&str, &str)| BRANCH_NOTES.iter().any(|it| note.starts_with(it));
     let noted = origin.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
     let noted = noted.filter(is_branch);
-    let note = match (operation, checkpoint) {
-        ("rewind", Some(name)) => format!("back at ‘{}’", cut_to(name, COLUMNS_MAX / 3)),
-        ("rewind", None) => "rewound".to_owned(),
-        ("retry", _) => "asked again".to_owned(),
-        (_, Some(name)) => format!("copy up to ‘{}’", cut_to(name, COLUMNS_MAX / 3)),
-        (_, None) => match noted.and_then(|(_, note)| copy_number(note)) {
-            Some(number) => format!("copy {}", number.saturating_add(1)),
-            None => "copy".to_owned(),
-        },
-    };
     let title = noted.map_or(origin, |(title, _)| title);
-    format!("{} ({note})", cut_to(title, COLUMNS_MAX - columns(&note) - 3))
+    let with_note =
+        |note: &str| format!("{} ({note})", cut_to(title, COLUMNS_MAX - columns(note) - 3));
+    let place = checkpoint.map(|name| format!("‘{}’", cut_to(name, COLUMNS_MAX / 3)));
+    match (operation, place) {
+        ("rewind", Some(place)) => with_note(&format!("back at {place}")),
+        ("rewind", None) => with_note("rewound"),
+        ("retry", _) => with_note("asked again"),
+        (_, place) => {
+            let copied = noted.and_then(|(_, note)| copy_number(note)).filter(|_| place.is_none());
+            let place = place.map(|place| format!(" up to {place}")).unwrap_or_default();
+            let numbered = |number: u32| match number {
+                1 => with_note(&format!("copy{place}")),
+                number => with_note(&format!("copy {number}{place}")),
+            };
+            let first = copied.unwrap_or(0).saturating_add(1);
+            let free =
+                (first..first.saturating_add(COPIES_MAX)).find(|it| !is_taken(&numbered(*it)));
+            numbered(free.unwrap_or(first))
+        }
+    }
 }
 
 /// Returns the number of a copy from its note, in which the first one has none.
@@ -240,10 +257,20 @@ mod tests {
             ("Dinner (for two)", "rewind", None, "Dinner (for two) (rewound)"),
             ("Dinner (rewound)", "retry", None, "Dinner (asked again)"),
         ] {
-            assert_eq!(branch_title(origin, operation, checkpoint), expected);
+            assert_eq!(branch_title(origin, operation, checkpoint, |_| false), expected);
         }
-        let long = branch_title(&"汉".repeat(40), "rewind", Some(&"x".repeat(80)));
+        let long = branch_title(&"汉".repeat(40), "rewind", Some(&"x".repeat(80)), |_| false);
         assert!(columns(&long) <= COLUMNS_MAX && long.contains("… (back at ‘xxx"), "{long}");
+    }
+
+    #[test]
+    fn two_copies_of_one_origin_have_different_titles() {
+        let taken = ["Dinner (copy)", "Dinner (copy up to ‘late’)", "Dinner (copy 2)"];
+        let is_taken = |title: &str| taken.contains(&title);
+        assert_eq!(branch_title("Dinner", "fork", None, is_taken), "Dinner (copy 3)");
+        let late = branch_title("Dinner", "fork", Some("late"), is_taken);
+        assert_eq!(late, "Dinner (copy 2 up to ‘late’)");
+        assert_eq!(branch_title("Dinner (copy)", "fork", None, |_| true), "Dinner (copy 2)");
     }
 
     proptest! {
