@@ -20,12 +20,15 @@ pub(crate) struct Failure {
     pub(crate) offered: Vec<ContextName>,
     /// The unfinished answer, for programs.
     pub(crate) answer: Option<Box<Object>>,
-    /// Whether the person ended the command with Ctrl-C.
-    is_interrupt: bool,
+    /// The exit code, if a signal ended the command.
+    signal_code: Option<u8>,
 }
 
 /// The exit code of a command that was ended with Ctrl-C: that of a shell.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// The exit code of a command that was ended by SIGTERM, as shells report it.
+pub(crate) const TERMINATED: u8 = 143;
 
 /// One problem and its remedy.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub(crate) struct ReportedProblem {
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         let problems = vec![ReportedProblem { message: message.into(), hint: None }];
-        Self { code, problems, offered: Vec::new(), answer: None, is_interrupt: false }
+        Self { code, problems, offered: Vec::new(), answer: None, signal_code: None }
     }
 
     /// Adds the unfinished answer.
@@ -47,12 +50,17 @@ impl Failure {
 
     /// Says whether the person ended the command with Ctrl-C.
     pub(crate) fn by_interrupt(self, is_interrupt: bool) -> Self {
-        Self { is_interrupt, ..self }
+        Self { signal_code: is_interrupt.then_some(INTERRUPTED), ..self }
+    }
+
+    /// Says that SIGTERM ended the command.
+    pub(crate) fn by_termination(self) -> Self {
+        Self { signal_code: Some(TERMINATED), ..self }
     }
 
     /// Whether the person ended the command with Ctrl-C.
     pub(crate) fn is_interrupt(&self) -> bool {
-        self.is_interrupt
+        self.signal_code == Some(INTERRUPTED)
     }
 
     /// Adds contexts to choose from.
@@ -105,7 +113,7 @@ impl Failure {
             problems: vec![ReportedProblem { message, hint: remedy }],
             offered: Vec::new(),
             answer: None,
-            is_interrupt: false,
+            signal_code: None,
         }
     }
 
@@ -135,11 +143,11 @@ impl Failure {
 
     /// Returns the exit code of the process.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match self.code {
-            _ if self.is_interrupt => ExitCode::from(INTERRUPTED),
-            USAGE => ExitCode::from(2),
-            FROZEN => ExitCode::from(3),
-            _ => ExitCode::FAILURE,
+        match (self.signal_code, self.code) {
+            (Some(code), _) => ExitCode::from(code),
+            (None, USAGE) => ExitCode::from(2),
+            (None, FROZEN) => ExitCode::from(3),
+            (None, _) => ExitCode::FAILURE,
         }
     }
 
@@ -327,7 +335,7 @@ impl From<ship_project::LoadProjectError> for Failure {
             ReportedProblem { message, hint: Some(problem.hint()) }
         };
         let problems = error.problems().iter().map(reported).collect();
-        Self { code: "config", problems, offered: Vec::new(), answer: None, is_interrupt: false }
+        Self { code: "config", problems, offered: Vec::new(), answer: None, signal_code: None }
     }
 }
 

@@ -100,6 +100,9 @@ pub(crate) fn format_local_time(time: Timestamp, format: &str) -> String {
     time.to_zoned(zone).strftime(format).to_string()
 }
 
+/// The time of something that was less than a minute ago.
+pub(crate) const JUST_NOW: &str = "just now";
+
 /// Says how long ago something was, in the largest unit: `2 hours ago`.
 pub(crate) fn time_ago(now: Timestamp, time: Timestamp) -> String {
     let count = |count: i64, unit: &str| match count {
@@ -107,7 +110,7 @@ pub(crate) fn time_ago(now: Timestamp, time: Timestamp) -> String {
         count => format!("{count} {unit}s ago"),
     };
     match (now.millis() - time.millis()) / 60_000 {
-        ..=0 => "just now".to_owned(),
+        ..=0 => JUST_NOW.to_owned(),
         minutes @ 1..60 => count(minutes, "minute"),
         minutes @ 60..1_440 => count(minutes / 60, "hour"),
         minutes => count(minutes / 1_440, "day"),

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::stdio::dup2_stdout;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::output;
+
 /// Whether standard output leads to a pager.
 static IS_PAGED: AtomicBool = AtomicBool::new(false);
 
@@ -32,7 +34,12 @@ impl Pager {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             return None;
         }
-        let mut child = command()?.stdin(Stdio::piped()).spawn().ok()?;
+        let mut command = command()?;
+        if let Some(missing) = missing_program() {
+            output::print_notice(&format!("cannot start `{missing}` of $PAGER; here is the text"));
+            return None;
+        }
+        let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
         let terminal = std::io::stdout().as_fd().try_clone_to_owned().ok()?;
         // The pager obeys Ctrl-C itself, and must not lose its writer and its terminal by it.
         let _ = signal(SignalKind::interrupt());
@@ -72,4 +79,20 @@ fn command() -> Option<Command> {
         command.env("LESS", "FRX");
     }
     Some(command)
+}
+
+/// Returns the program that `$PAGER` names if it does not exist. The shell that starts it would say so too late: the
+/// text would be gone. Of a script, which may begin with anything, the program is not known.
+fn missing_program() -> Option<String> {
+    let pager = std::env::var("PAGER").ok()?;
+    let is_assignment = |word: &&str| word.contains('=');
+    let program = pager.split_whitespace().find(|word| !is_assignment(word))?;
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./+".contains(c);
+    if !program.chars().all(is_plain) {
+        return None;
+    }
+    let mut lookup = Command::new("sh");
+    lookup.args(["-c", r#"command -v -- "$1""#, "sh", program]);
+    let found = lookup.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    found.is_ok_and(|found| !found.success()).then(|| program.to_owned())
 }

@@ -142,8 +142,16 @@ impl Terminal {
 
     /// Sends the signal of Ctrl-C, as a terminal does while no program reads its keys one by one.
     pub fn interrupt(&self) {
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::INT).unwrap();
+        self.signal(Signal::INT);
+    }
+
+    /// Ends the command politely, as `kill` does.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Leaves, as Ctrl-D does.

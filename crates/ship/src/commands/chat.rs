@@ -33,7 +33,7 @@ use super::message_exchange::{AcceptResult, MessageExchange, active_messages, op
 use super::message_line::last_messages;
 use super::polling::until_next_read;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, INTERRUPTED, TERMINATED};
 use crate::output;
 use crate::session::{Session, TellNewFolder};
 use crate::style::Style;
@@ -43,10 +43,8 @@ use completions::Completions;
 use input::{LineInput, LineSource};
 use keyboard::collect_keys;
 use question::{Question, QuestionReply};
+use recap::RecapOf;
 use slash::{LineMeaning, Slash};
-
-/// The exit code of a chat that was ended by SIGTERM, as shells report it.
-const TERMINATED: u8 = 128 + 15;
 
 /// Talks until the person leaves. A first line that is not empty is taken as if it was typed.
 pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
@@ -142,7 +140,7 @@ impl ChatScreen<'_> {
             style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
         // A chat that cannot be read is reported when it is used.
-        if let Ok(recap) = self.recap(recap::OF_CHAT).await {
+        if let Ok(recap) = self.recap(RecapOf::Chat).await {
             lines.extend(recap.iter().map(|line| fit(line)));
         }
         output::print_line(&lines.join("\n"))
@@ -354,7 +352,7 @@ impl ChatScreen<'_> {
 
     /// For programs: prints each answer on a line, like `ship send --json`.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
-        let answered = super::send::answer(self.session, &self.agent, text.into()).await;
+        let answered = super::send::answer(self.session, &self.agent, text.into(), || {}).await;
         match answered.and_then(|answer| answer.print(self.session)) {
             Err(failure) => self.print_failure(failure),
             Ok(()) => Ok(()),
@@ -504,6 +502,7 @@ impl ChatScreen<'_> {
             self.print_note("(your message is kept)")?;
             return Ok(ChatAction::Listen);
         };
+        drop(screen);
         match reply {
             Some(reply) if reply.is_from_here && !reply.is_left() => {
                 return self.report_outcome(Some(reply.outcome)).await;

@@ -320,6 +320,15 @@ impl<'a> Screen<'a> {
     }
 }
 
+impl Drop for Screen<'_> {
+    /// Ends the line of a text that was left in the middle.
+    fn drop(&mut self) {
+        self.activity.erase();
+        // If the reader is gone, there is no line to end.
+        let _ = self.end_line();
+    }
+}
+
 /// Whether a text that begins is a notice of the agent, and not a part of the model's answer.
 fn is_notice(text: &TextChunk) -> bool {
     text.provider_metadata.as_ref().is_some_and(has_notice_mark)

@@ -1,5 +1,6 @@
 //! `ship send`: sends one message and prints its answer.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use ship_agent::{Agent, Outcome, Reply};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, Metadata, STOPPED, notices};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
 use super::context_news::ContextNews;
@@ -36,8 +38,32 @@ pub(crate) async fn run(
         return Err(Failure::new("empty", "there is nothing to send")
             .with_hint(session.chat_flags.add_to("ship send 'hello'")));
     }
-    answer(session, &session.agent().await?, draft).await?.print(session)?;
+    unless_terminated(session, draft).await?.print(session)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sends a message and waits for the answer. SIGTERM ends the wait; the next command then continues the work.
+async fn unless_terminated(session: &Session, draft: MessageDraft) -> Result<SentAnswer, Failure> {
+    let agent = session.agent().await?;
+    let failure = |error: std::io::Error| Failure::from_other("system", &error);
+    let mut termination = signal(SignalKind::terminate()).map_err(failure)?;
+    let is_accepted = Cell::new(false);
+    tokio::select! {
+        biased;
+        answered = answer(session, &agent, draft, || is_accepted.set(true)) => answered,
+        _ = termination.recv() => Err(terminated_failure(is_accepted.get())),
+    }
+}
+
+/// Makes the failure of a command that SIGTERM has ended.
+fn terminated_failure(is_accepted: bool) -> Failure {
+    let failure = match is_accepted {
+        true => Failure::new("stopped", "ended by SIGTERM; your message is kept")
+            .with_hint("`ship chat` goes on with it; `ship history` shows it"),
+        false => Failure::new("not_kept", "ended by SIGTERM before your message was on disk")
+            .with_hint("`ship history` shows it if it is kept; else say it again"),
+    };
+    failure.by_termination()
 }
 
 /// Makes a message of a text that a person wrote, the files that it names, and what is piped. An `@` in a piped text
@@ -62,11 +88,13 @@ pub(super) struct SentAnswer {
     is_interrupted: bool,
 }
 
-/// Sends a message and waits for the answer. A person at a terminal sees it as it comes.
+/// Sends a message and waits for the answer. A person at a terminal sees it as it comes. `on_accept` is called when
+/// the message is on disk.
 pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
     draft: MessageDraft,
+    on_accept: impl FnOnce(),
 ) -> Result<SentAnswer, Failure> {
     let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
@@ -78,6 +106,7 @@ pub(super) async fn answer(
         break_line();
         return Err(unknown_if_kept().by_interrupt(true));
     };
+    on_accept();
     notes.iter().for_each(|note| output::print_notice(note));
     let listener = agent.listen(&session.chat);
     let running = turn.reply(&accepted, &interrupt);

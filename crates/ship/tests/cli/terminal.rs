@@ -176,13 +176,13 @@ fn a_person_that_comes_back_to_a_context_sees_its_last_exchange() {
     chat.says("/undo");
     let screen = chat.screen();
     let at = screen.iter().position(|line| line == "> /context load -").expect("the command");
-    let place = screen[at..].iter().position(|line| line.starts_with("  Left just now: "));
+    let place = screen[at..].iter().position(|line| line.starts_with("  you: "));
     let place = &screen[at + place.expect("where the person is")..];
-    assert_eq!(place[0], "  Left just now: which port?", "{screen:#?}");
-    assert_eq!(place[1], "  you: what is in here? [notes.txt]");
-    assert!(place[2].starts_with("    I am the offline model") && place[2].ends_with('…'));
-    let again = |line: &&String| line.starts_with("  Left just now");
+    assert_eq!(place[0], "  you: what is in here? [notes.txt]", "{screen:#?}");
+    assert!(place[1].starts_with("    I am the offline model") && place[1].ends_with('…'));
+    let again = |line: &&String| line.starts_with("  you: ");
     assert_eq!(place.iter().filter(again).count(), 1, "a title leads nowhere: {screen:#?}");
+    assert!(!screen[at..].iter().any(|line| line.contains("just now")), "{screen:#?}");
     chat.leave();
 }
 
@@ -202,6 +202,13 @@ fn the_history_is_read_in_a_pager_that_may_be_left_early() {
     let mut terminal = left.terminal(60, &["history"]);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(terminal.screen().len(), 1);
+
+    let absent = left.env("PAGER", "LESS=R no-such-pager -x");
+    let mut terminal = absent.terminal(60, &["history"]);
+    assert_eq!(terminal.exit_code(), 0);
+    let screen = terminal.screen();
+    assert_eq!(screen[0], "(cannot start `no-such-pager` of $PAGER; here is the text)");
+    assert!(screen.iter().any(|line| line == "hello"), "{screen:#?}");
 }
 
 #[test]

@@ -37,6 +37,28 @@ fn ctrl_c_in_a_send_keeps_what_was_said() {
 }
 
 #[test]
+fn a_send_that_is_terminated_says_what_is_kept_and_ends_its_line() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::no_answer());
+    let send = world.ship.start(&["send", "Tell me."]);
+    world.wait_for(1);
+    send.signal("TERM");
+    let ran = send.ended();
+    assert_says(&ran.complaint_with(143), &["ship: ended by SIGTERM; your message is kept"]);
+
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::stall_mid_text());
+    let mut terminal = world.ship.terminal(80, &["send", "Tell me."]);
+    terminal.until("Here is the");
+    terminal.terminate();
+    assert_eq!(terminal.exit_code(), 143);
+    let screen = terminal.screen();
+    let at = screen.iter().position(|line| line.starts_with("Here is the")).expect("the words");
+    assert_eq!(screen[at + 1], "ship: ended by SIGTERM; your message is kept", "{screen:#?}");
+    assert_eq!(world.ship.said(), [("user".to_owned(), "Tell me.".to_owned())]);
+}
+
+#[test]
 fn ctrl_c_in_a_chat_keeps_what_was_said_and_the_chat_goes_on() {
     both(|format| {
         let world = World::new(format);

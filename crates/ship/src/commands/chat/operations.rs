@@ -4,7 +4,8 @@ use ship_agent::{ContextChange, ContextOperation, OperationOutcome};
 use ship_store::ContextId;
 
 use super::keyboard::collect_keys;
-use super::{ChatAction, ChatScreen, recap};
+use super::recap::RecapOf;
+use super::{ChatAction, ChatScreen};
 use crate::commands::context;
 use crate::commands::frozen_holder::command_failure;
 use crate::commands::interrupt::unless_interrupted;
@@ -71,7 +72,7 @@ impl ChatScreen<'_> {
         }
         let style = Style::of_stdout();
         // A context that cannot be read is reported when it is used.
-        for line in self.recap(recap::OF_CONTEXT).await.unwrap_or_default() {
+        for line in self.recap(RecapOf::Context).await.unwrap_or_default() {
             output::print_line(&style.dim(&table::fit(&format!("  {line}"), table::columns())))?;
         }
         Ok(())

@@ -9,18 +9,31 @@ use ship_store::{Metadata, Timestamp};
 use super::ChatScreen;
 use crate::commands::message_line::{answer_line, is_of_person, is_said, question_line};
 use crate::failure::Failure;
-use crate::output::{escape_unprintable, time_ago};
+use crate::output::{JUST_NOW, escape_unprintable, time_ago};
 
-/// The number of exchanges that are shown of a chat that is opened.
-pub(super) const OF_CHAT: usize = 2;
+/// The thing that a person comes back to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecapOf {
+    /// A chat that is opened.
+    Chat,
+    /// A context that is entered, whose title the person was just told.
+    Context,
+}
 
-/// The number of exchanges that are shown of a context that is entered.
-pub(super) const OF_CONTEXT: usize = 1;
+impl RecapOf {
+    /// Returns the number of exchanges that are shown.
+    fn exchanges(self) -> usize {
+        match self {
+            Self::Chat => 2,
+            Self::Context => 1,
+        }
+    }
+}
 
 impl ChatScreen<'_> {
     /// Returns the lines about the last exchanges in the active context. A question that is answered next is not
     /// among them: it is shown with its answer.
-    pub(super) async fn recap(&self, exchanges: usize) -> Result<Vec<String>, Failure> {
+    pub(super) async fn recap(&self, of: RecapOf) -> Result<Vec<String>, Failure> {
         let (session, chat) = (self.session, &self.session.chat);
         let Some(contexts) = self.agent.contexts(chat).await? else { return Ok(Vec::new()) };
         let Some(chat) = session.store()?.open(chat).await? else { return Ok(Vec::new()) };
@@ -30,8 +43,8 @@ impl ChatScreen<'_> {
             let is_question = |message: &&UiMessage| is_of_person(message);
             messages.truncate(messages.iter().rposition(is_question).unwrap_or_default());
         }
-        let recap = Recap::new(&messages, exchanges, session.project.settings());
-        Ok(recap.lines(contexts.active.title(), session.now()))
+        let recap = Recap::new(&messages, of.exchanges(), session.project.settings());
+        Ok(recap.lines(of, contexts.active.title(), session.now()))
     }
 }
 
@@ -57,15 +70,17 @@ impl Recap {
         Self { left, lines: said[first..].iter().filter_map(line).collect() }
     }
 
-    /// Returns the lines, below one with the title; none if nothing was said yet.
-    pub(super) fn lines(self, title: &str, now: Timestamp) -> Vec<String> {
+    /// Returns the lines, below one with the title; none if nothing was said yet. A context in which something was said
+    /// a moment ago was not left for long, and its lines are enough.
+    pub(super) fn lines(self, of: RecapOf, title: &str, now: Timestamp) -> Vec<String> {
         if self.lines.is_empty() {
             return Vec::new();
         }
-        let left = self.left.map(|left| time_ago(now, left));
+        let ago = self.left.map_or("at an unknown time".to_owned(), |left| time_ago(now, left));
         let title = escape_unprintable(without_branch_note(title));
-        let first = format!("Left {}: {title}", left.as_deref().unwrap_or("at an unknown time"));
-        std::iter::once(first).chain(self.lines).collect()
+        let heading =
+            (of == RecapOf::Chat || ago != JUST_NOW).then(|| format!("Left {ago}: {title}"));
+        heading.into_iter().chain(self.lines).collect()
     }
 }
 
@@ -87,7 +102,20 @@ mod tests {
     fn recap(messages: &[UiMessage], exchanges: usize) -> Vec<String> {
         let messages: Vec<&UiMessage> = messages.iter().collect();
         let now = Timestamp::from_millis(1_000 + 2 * 3_600_000);
-        Recap::new(&messages, exchanges, &Settings::default()).lines("Counting (asked again)", now)
+        let recap = Recap::new(&messages, exchanges, &Settings::default());
+        recap.lines(RecapOf::Chat, "Counting (asked again)", now)
+    }
+
+    #[test]
+    fn a_context_that_was_left_a_moment_ago_has_no_heading() {
+        let (question, settings) = (message("u1", "user", &text("one"), ""), Settings::default());
+        let lines = |of, millis| {
+            let recap = Recap::new(&[&question], 1, &settings);
+            recap.lines(of, "Counting", Timestamp::from_millis(millis))
+        };
+        assert_eq!(lines(RecapOf::Chat, 2_000), ["Left just now: Counting", "you: one"]);
+        assert_eq!(lines(RecapOf::Context, 2_000), ["you: one"]);
+        assert_eq!(lines(RecapOf::Context, 61_000)[0], "Left 1 minute ago: Counting");
     }
 
     #[test]
