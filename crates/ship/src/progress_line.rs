@@ -1,7 +1,8 @@
 //! Shows on a terminal what is going on and for how long, in a line that leaves no trace.
 //!
 //! The line is drawn on standard error, and only where it can be erased again. It is never wider than the terminal,
-//! so that it stays one line. The cursor stays visible, so no exit has to bring it back.
+//! so that it stays one line. If the cursor is inside a line of other text, it is drawn below that line, and the cursor
+//! comes back when it is erased. The cursor stays visible, so no exit has to bring it back.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -18,23 +19,80 @@ const FRAME: Duration = Duration::from_millis(100);
 /// The time without other output before the line is drawn. What ends sooner needs no explanation.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// The same inside a line of other text. Words come in bursts, and the line must not flicker between them.
+const STALLED: Duration = Duration::from_secs(2);
+
 /// The frames of the spinner.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// Moves to the beginning of the line and empties it.
 const CLEAR_LINE: &str = "\r\x1b[2K";
 
+/// Goes back to where the answer was left, with its style.
+const RESTORE_CURSOR: &str = "\x1b8";
+
+/// The place of the cursor among other text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CursorPlace {
+    /// The start of a line, which is free.
+    LineStart,
+    /// This column of a line in which text stands.
+    Column(usize),
+    /// A line in which text stands, at a column that is not known: perhaps the edge of the terminal.
+    Unknown,
+}
+
+impl CursorPlace {
+    /// Returns the place behind a text on a terminal with so many columns.
+    pub(crate) fn after(self, text: &str, columns: usize) -> Self {
+        let (before, line) = match text.rsplit_once('\n') {
+            Some((_, line)) => (Self::LineStart, line),
+            None => (self, text),
+        };
+        let line = table::without_styles(line);
+        let start = match before {
+            before if line.is_empty() => return before,
+            Self::LineStart => 0,
+            Self::Column(column) => column,
+            Self::Unknown => return Self::Unknown,
+        };
+        match start + table::width(&line) {
+            column if column < columns && !line.contains('\t') => Self::Column(column),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What a person has typed meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TypedBeside {
+    #[default]
+    Nothing,
+    /// A text that is not finished.
+    Draft(String),
+    /// A message that waits, and was not shown in a line of its own yet.
+    Queued(String),
+}
+
 /// The line about what is going on.
 pub(crate) struct ProgressLine {
     began: Instant,
     text: String,
-    /// What the person is typing meanwhile.
-    draft: String,
-    /// The time at which the line may be drawn, unless other text stands there.
-    quiet_at: Instant,
+    typed: TypedBeside,
+    /// The time of the last other output.
+    printed_at: Instant,
     frames: Option<tokio::time::Interval>,
     frame: usize,
-    is_shown: bool,
+    shown: Option<ShownPlace>,
+}
+
+/// The place where the line is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShownPlace {
+    /// In a line of its own.
+    HereAlone,
+    /// Below the line of the cursor, which is saved.
+    Below,
 }
 
 impl ProgressLine {
@@ -47,15 +105,14 @@ impl ProgressLine {
             frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
             frames
         });
-        let quiet_at = began + QUIET;
         Self {
             began,
             text: text.into(),
-            draft: String::new(),
-            quiet_at,
+            typed: TypedBeside::Nothing,
+            printed_at: began,
             frames,
             frame: 0,
-            is_shown: false,
+            shown: None,
         }
     }
 
@@ -85,36 +142,59 @@ impl ProgressLine {
         self.text = text.into();
     }
 
-    /// Shows what the person is typing meanwhile.
-    pub(crate) fn set_draft(&mut self, draft: &str) {
-        if self.draft != draft {
-            draft.clone_into(&mut self.draft);
+    /// Shows what the person has typed meanwhile. It is drawn at once, because a person looks for it.
+    pub(crate) fn show_typed(&mut self, typed: TypedBeside, cursor: CursorPlace) {
+        let is_new = self.typed != typed;
+        self.typed = typed;
+        let is_wanted = self.typed != TypedBeside::Nothing && self.shown.is_none();
+        if self.is_animated() && (is_wanted || is_new && self.shown.is_some()) {
+            self.draw(cursor);
         }
     }
 
-    /// Waits for the next frame and draws it if `is_free`: no other text stands in the line of the cursor.
-    pub(crate) async fn next_frame(&mut self, is_free: bool) {
+    /// Waits for the next frame, and draws it if nothing else was printed for a while.
+    pub(crate) async fn next_frame(&mut self, cursor: CursorPlace) {
         let Some(frames) = &mut self.frames else { return std::future::pending().await };
         frames.tick().await;
-        if !is_free || Instant::now() < self.quiet_at {
-            return;
+        let pause = match cursor {
+            CursorPlace::LineStart => QUIET,
+            CursorPlace::Column(_) | CursorPlace::Unknown => STALLED,
+        };
+        if self.shown.is_some() || self.printed_at.elapsed() >= pause {
+            self.frame += 1;
+            self.draw(cursor);
         }
-        self.frame += 1;
+    }
+
+    fn draw(&mut self, cursor: CursorPlace) {
+        let way = match (self.shown, cursor) {
+            (Some(_), _) | (None, CursorPlace::LineStart) => String::new(),
+            (None, CursorPlace::Unknown) => return,
+            // The line below is made first, which may scroll the screen. Then the cursor is saved, with its style.
+            (None, CursorPlace::Column(column)) => {
+                format!("\r\n\x1b[A\x1b[{}G\x1b7\r\n\x1b[0m", column + 1)
+            }
+        };
+        self.shown = self.shown.or(Some(match cursor {
+            CursorPlace::LineStart => ShownPlace::HereAlone,
+            CursorPlace::Column(_) | CursorPlace::Unknown => ShownPlace::Below,
+        }));
         let columns = table::columns_of_stderr();
-        let line = render(&self.text, self.began.elapsed(), &self.draft, self.frame, columns);
+        let line = render(&self.text, self.began.elapsed(), &self.typed, self.frame, columns);
         // If standard error is gone, there is no reader to inform.
-        let _ = write!(std::io::stderr(), "{CLEAR_LINE}{}", Style::of_stderr().dim(&line));
-        self.is_shown = true;
+        let _ = write!(std::io::stderr(), "{way}{CLEAR_LINE}{}", Style::of_stderr().dim(&line));
     }
 
     /// Erases the line before something else is printed. Returns whether it was there.
     pub(crate) fn erase(&mut self) -> bool {
-        self.quiet_at = Instant::now() + QUIET;
-        let was_shown = std::mem::take(&mut self.is_shown);
-        if was_shown {
-            let _ = write!(std::io::stderr(), "{CLEAR_LINE}");
-        }
-        was_shown
+        self.printed_at = Instant::now();
+        let way = match self.shown.take() {
+            None => return false,
+            Some(ShownPlace::HereAlone) => "",
+            Some(ShownPlace::Below) => RESTORE_CURSOR,
+        };
+        let _ = write!(std::io::stderr(), "{CLEAR_LINE}{way}");
+        true
     }
 }
 
@@ -125,22 +205,33 @@ impl Drop for ProgressLine {
 }
 
 /// Returns a frame that is narrower than the terminal: in its last column, many terminals begin a new line.
-fn render(text: &str, elapsed: Duration, draft: &str, frame: usize, columns: usize) -> String {
+fn render(
+    text: &str,
+    elapsed: Duration,
+    typed: &TypedBeside,
+    frame: usize,
+    columns: usize,
+) -> String {
     let spinner = SPINNER[frame % SPINNER.len()];
     let time = match elapsed.as_secs() {
         0 => String::new(),
         seconds => format!(" · {}", format_seconds(seconds)),
     };
     let room = columns.saturating_sub(1);
-    // The draft has its place at the cursor, and its end is seen.
-    let draft = match draft {
-        "" => String::new(),
-        draft => format!(" > {}", table::fit_end(&output::on_one_line(draft), room / 2)),
+    let typed = match typed {
+        TypedBeside::Nothing => String::new(),
+        // The draft has its place at the cursor, and its end is seen.
+        TypedBeside::Draft(draft) => {
+            format!(" > {}", table::fit_end(&output::on_one_line(draft), room / 2))
+        }
+        TypedBeside::Queued(text) => {
+            format!(" (queued: {})", table::fit(&output::on_one_line(text), room / 2))
+        }
     };
     let text = output::escape_unprintable(text).replace(['\n', '\t'], " ");
     let text =
-        table::fit(&text, room.saturating_sub(2 + table::width(&time) + table::width(&draft)));
-    table::fit(&format!("{spinner} {text}{time}{draft}"), room)
+        table::fit(&text, room.saturating_sub(2 + table::width(&time) + table::width(&typed)));
+    table::fit(&format!("{spinner} {text}{time}{typed}"), room)
 }
 
 /// Formats a duration: `3 s`, `2 min 5 s`.
@@ -159,7 +250,9 @@ mod tests {
     #[test]
     fn a_frame_says_what_goes_on_and_for_how_long_and_is_narrower_than_the_terminal() {
         let text = "waiting for gpt-4o";
-        let at = |seconds, columns| render(text, Duration::from_secs(seconds), "", 2, columns);
+        let nothing = TypedBeside::Nothing;
+        let at =
+            |seconds, columns| render(text, Duration::from_secs(seconds), &nothing, 2, columns);
         assert_eq!(at(0, 80), "⠹ waiting for gpt-4o");
         assert_eq!(at(3, 80), "⠹ waiting for gpt-4o · 3 s");
         assert_eq!(at(125, 80), "⠹ waiting for gpt-4o · 2 min 5 s");
@@ -167,13 +260,38 @@ mod tests {
         for columns in 2..40 {
             assert!(table::width(&at(3600, columns)) < columns, "{columns}: {}", at(3600, columns));
         }
-        let typed = |draft, columns| render(text, Duration::from_secs(3), draft, 2, columns);
+        let beside = |typed, columns| render(text, Duration::from_secs(3), &typed, 2, columns);
+        let typed = |draft: &str, columns| beside(TypedBeside::Draft(draft.to_owned()), columns);
         assert_eq!(typed("and\nthen", 80), "⠹ waiting for gpt-4o · 3 s > and ⏎ then");
         assert_eq!(typed("and then what", 30), "⠹ wait… · 3 s > and then what");
         assert_eq!(typed("and then what else", 30), "⠹ wai… · 3 s > …hen what else");
-        let wide = render("走る 走る 走る", Duration::from_secs(10), "", 2, 16);
+        let queued = beside(TypedBeside::Queued("and\nthen".to_owned()), 80);
+        assert_eq!(queued, "⠹ waiting for gpt-4o · 3 s (queued: and ⏎ then)");
+        let wide = render("走る 走る 走る", Duration::from_secs(10), &nothing, 2, 16);
         assert_eq!((wide.as_str(), table::width(&wide)), ("⠹ 走る … · 10 s", 15));
-        let odd = render("a\nb\u{1b}[2J", Duration::ZERO, "", 2, 80);
+        let odd = render("a\nb\u{1b}[2J", Duration::ZERO, &nothing, 2, 80);
         assert_eq!(odd, "⠹ a b\\u{1b}[2J");
+    }
+
+    #[test]
+    fn the_column_behind_a_text_is_known_up_to_the_edge() {
+        use CursorPlace::{Column, LineStart, Unknown};
+        for (place, text, expected) in [
+            (LineStart, "", LineStart),
+            (LineStart, "one", Column(3)),
+            (LineStart, "\u{1b}[1mone\u{1b}[0m two", Column(7)),
+            (Column(3), " two", Column(7)),
+            (Column(3), "\u{1b}[0m", Column(3)),
+            (Column(3), "走", Column(5)),
+            (Column(3), "\n", LineStart),
+            (Column(3), " two\n\nof", Column(2)),
+            (Column(3), "456789", Column(9)),
+            (Column(3), "4567890", Unknown),
+            (Unknown, "one", Unknown),
+            (Unknown, "one\ntwo", Column(3)),
+            (LineStart, "\tone", Unknown),
+        ] {
+            assert_eq!(place.after(text, 10), expected, "{place:?} {text:?}");
+        }
     }
 }

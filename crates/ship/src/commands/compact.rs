@@ -16,6 +16,7 @@ use super::message_exchange::{Notice, read_notice};
 use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress_line::CursorPlace;
 use crate::session::Session;
 use crate::table;
 
@@ -172,7 +173,7 @@ async fn run_with_notices<T>(
                     shown = show_typed(activity, keyboard);
                 }
             }
-            () = activity.next_frame(true) => {}
+            () = activity.next_frame(CursorPlace::LineStart) => {}
         }
     }
 }
@@ -180,11 +181,12 @@ async fn run_with_notices<T>(
 /// Shows what the person types meanwhile: the draft beside the activity, and messages that wait above it.
 fn show_typed(activity: &mut RunActivity, keyboard: Option<&Keyboard>) -> Result<(), Failure> {
     let Some(keyboard) = keyboard else { return Ok(()) };
-    activity.set_draft(keyboard.typed().draft());
     keyboard.queued_lines().iter().try_for_each(|line| {
         activity.erase();
         output::print_line(line)
-    })
+    })?;
+    activity.show_typed(keyboard.typed().beside(), CursorPlace::LineStart);
+    Ok(())
 }
 
 async fn print_plan(session: &Session) -> Result<(), Failure> {

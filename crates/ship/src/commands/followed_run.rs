@@ -7,11 +7,13 @@ use std::time::Duration;
 use ship_agent::{Listener, Reply, RunEvent};
 use ship_message::Chunk;
 
+use super::chat::keyboard::Keyboard;
 use super::interrupt::{Interrupt, break_line};
 use super::message_exchange::{open_questions, print_notice, print_waiting, read_notice};
 use super::run_activity::RunActivity;
 use super::run_screen::{Screen, ScreenCommand};
 use crate::failure::Failure;
+use crate::progress_line::CursorPlace;
 use crate::session::Session;
 
 /// Whether the answer can be shown as it comes. In a chat with other messages that wait, the first answer may be theirs.
@@ -46,7 +48,8 @@ impl FollowedRun {
         running: impl Future<Output = ReplyResult>,
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
-        let mut screen = Screen::new(session, None, listener, ScreenCommand::Send);
+        let keyboard = Keyboard::hide();
+        let mut screen = Screen::new(session, Some(&keyboard), listener, ScreenCommand::Send);
         let followed = interrupt.stop_on_interrupt(screen.follow(running, interrupt)).await;
         let ended = followed.transpose()?;
         let is_shown = match &ended {
@@ -68,11 +71,11 @@ impl FollowedRun {
         running: impl Future<Output = ReplyResult>,
         interrupt: &Interrupt,
     ) -> Self {
-        let mut activity = RunActivity::begin(session);
+        let (keyboard, mut activity) = (Keyboard::hide(), RunActivity::begin(session));
         let followed = print_notices(session, listener, &mut activity, running);
         let ended = interrupt.stop_on_interrupt(followed).await;
         // The `^C` behind the line goes with it.
-        if !activity.erase() && interrupt.was_pressed() {
+        if !activity.erase() && interrupt.was_pressed() && !keyboard.is_silent() {
             break_line();
         }
         Self::hidden(ended, &activity)
@@ -99,7 +102,7 @@ async fn print_notices<T>(
                 activity.follow(&event);
                 print_event(session, &event, activity);
             }
-            () = activity.next_frame(true) => {}
+            () = activity.next_frame(CursorPlace::LineStart) => {}
         }
     }
 }

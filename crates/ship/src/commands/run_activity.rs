@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::message_exchange::{Notice, read_notice};
 use crate::output;
-use crate::progress_line::ProgressLine;
+use crate::progress_line::{CursorPlace, ProgressLine, TypedBeside};
 use crate::session::Session;
 
 /// The activity of a run, in a line on the terminal.
@@ -61,17 +61,17 @@ impl RunActivity {
         self.has_summary
     }
 
-    /// Waits for the next frame and draws it, unless other text stands in the line of the cursor.
-    pub(crate) async fn next_frame(&mut self, is_free: bool) {
-        self.line.next_frame(is_free).await;
+    /// Waits for the next frame, and draws it if nothing else was printed for a while.
+    pub(crate) async fn next_frame(&mut self, cursor: CursorPlace) {
+        self.line.next_frame(cursor).await;
         if self.retry_at.is_some_and(|at| at <= Instant::now()) {
             self.wait_for_model();
         }
     }
 
-    /// Shows what the person is typing meanwhile.
-    pub(crate) fn set_draft(&mut self, draft: &str) {
-        self.line.set_draft(draft);
+    /// Shows what the person has typed meanwhile.
+    pub(crate) fn show_typed(&mut self, typed: TypedBeside, cursor: CursorPlace) {
+        self.line.show_typed(typed, cursor);
     }
 
     /// Erases the line before something else is printed. Returns whether it was there.

@@ -17,8 +17,10 @@ use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
+use crate::progress_line::CursorPlace;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 use crate::text_for_user;
 
 /// Shows the events of one run.
@@ -29,8 +31,7 @@ pub(crate) struct Screen<'a> {
     command: ScreenCommand,
     style: Style,
     markdown: Markdown,
-    /// Whether the cursor is not at the start of a line.
-    mid_line: bool,
+    cursor: CursorPlace,
     activity: RunActivity,
     /// The run that has ended, and its outcome.
     ended: Option<(String, Outcome)>,
@@ -81,7 +82,7 @@ impl<'a> Screen<'a> {
             command,
             style,
             markdown,
-            mid_line: false,
+            cursor: CursorPlace::LineStart,
             activity,
             ended: None,
             is_cut: false,
@@ -111,7 +112,7 @@ impl<'a> Screen<'a> {
                 }
                 result = &mut running => break result,
                 () = until_next_look(self.keyboard) => {}
-                () = self.activity.next_frame(!self.mid_line) => {}
+                () = self.activity.next_frame(self.cursor) => {}
             }
             if shown.is_ok() {
                 shown = self.show_typed();
@@ -123,7 +124,9 @@ impl<'a> Screen<'a> {
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }
-        self.mid_line |= interrupt.was_pressed() && !was_erased && self.shows_keys();
+        if interrupt.was_pressed() && !was_erased && self.shows_keys() {
+            self.cursor = CursorPlace::Unknown;
+        }
         self.end_text()?;
         Ok(result)
     }
@@ -142,7 +145,7 @@ impl<'a> Screen<'a> {
 
     /// Whether the terminal shows keys at the cursor.
     fn shows_keys(&self) -> bool {
-        std::io::stdout().is_terminal() && !self.keyboard.is_some_and(Keyboard::is_taken)
+        std::io::stdout().is_terminal() && !self.keyboard.is_some_and(Keyboard::is_silent)
     }
 
     /// Whether the run has said something.
@@ -162,19 +165,21 @@ impl<'a> Screen<'a> {
 
     /// Ends the output of a run that the person does not wait for.
     pub(crate) fn end_early(mut self) -> Result<(), Failure> {
-        self.mid_line |= !self.activity.erase() && self.shows_keys();
+        if !self.activity.erase() && self.shows_keys() {
+            self.cursor = CursorPlace::Unknown;
+        }
         self.end_text()
     }
 
-    /// Shows what the person has typed ahead: the draft beside the activity, and messages that wait between two lines.
+    /// Shows what the person has typed ahead: messages that wait between two lines, and the rest beside the activity.
     fn show_typed(&mut self) -> Result<(), Failure> {
         let Some(keyboard) = self.keyboard else { return Ok(()) };
-        self.activity.set_draft(keyboard.typed().draft());
-        if self.mid_line {
-            return Ok(());
+        if self.cursor == CursorPlace::LineStart {
+            let queued = keyboard.queued_lines();
+            queued.iter().try_for_each(|line| self.print_part(&format!("{line}\n")))?;
         }
-        let queued = keyboard.queued_lines();
-        queued.iter().try_for_each(|line| self.print_part(&format!("{line}\n")))
+        self.activity.show_typed(keyboard.typed().beside(), self.cursor);
+        Ok(())
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
@@ -307,7 +312,10 @@ impl<'a> Screen<'a> {
     }
 
     fn end_line(&mut self) -> Result<(), Failure> {
-        if self.mid_line { self.print_part("\n") } else { Ok(()) }
+        match self.cursor {
+            CursorPlace::LineStart => Ok(()),
+            CursorPlace::Column(_) | CursorPlace::Unknown => self.print_part("\n"),
+        }
     }
 
     fn print_part(&mut self, text: &str) -> Result<(), Failure> {
@@ -315,7 +323,7 @@ impl<'a> Screen<'a> {
             return Ok(());
         }
         self.activity.erase();
-        self.mid_line = !text.ends_with('\n');
+        self.cursor = self.cursor.after(text, table::columns());
         output::print_part(text)
     }
 }

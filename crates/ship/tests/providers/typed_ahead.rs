@@ -1,13 +1,22 @@
 //! Keys that are pressed while an answer comes.
 
+use std::process::Command;
+
 use ship_testkit::llm::{Answer, Format, Gate, Kind, Piece, Speech};
 use ship_testkit::summary::SUMMARY;
 use ship_testkit::terminal::Terminal;
 
 use crate::world::{World, wait};
 
+const SHIP: &str = env!("CARGO_BIN_EXE_ship");
+
 fn said(text: &str) -> Speech {
     Speech::text(text).without_usage()
+}
+
+fn two_halves(first: &str, second: &str) -> Speech {
+    let halves = [first, second].map(|half| Piece::Text(half.to_owned()));
+    Speech::new(halves).without_usage()
 }
 
 fn world() -> World {
@@ -49,7 +58,7 @@ fn a_message_and_a_draft_are_shown_beside_the_answer_and_come_to_the_next_prompt
     terminal.until(" > and hal");
     gate.open();
     terminal.until("Second.");
-    terminal.until("> and hal");
+    terminal.until("\u{1b}[K> and hal");
     let expected =
         ["> Tell me.", "(queued: typed ahead)", "First.", "> typed ahead", "Second.", "> and hal"];
     assert_eq!(after_prompt(&terminal), expected);
@@ -66,7 +75,7 @@ fn ctrl_c_brings_everything_that_was_typed_back_to_the_prompt() {
     world.server.then(gate.hold(said("Too late.")));
     world.server.then(said("Aye."));
     let mut terminal = waiting_chat(&world);
-    for line in ["one", "two"] {
+    for line in ["one", "two", "/model"] {
         terminal.types(&format!("{line}\r"));
         terminal.until(&format!("(queued: {line})"));
     }
@@ -77,14 +86,20 @@ fn ctrl_c_brings_everything_that_was_typed_back_to_the_prompt() {
     terminal.until("(stopped)");
     // The server counts the tokens of its first request before it looks what to answer.
     wait(world.server.wait_until_over(1));
-    terminal.until("> one\r\ntwo\r\nhal");
-    terminal.types("f\r");
+    terminal.until("> one\r\ntwo");
+    terminal.types("!\r");
     terminal.until("Aye.");
-    terminal.until("> ");
+    // A command stays one: each has a prompt of its own.
+    terminal.until("\u{1b}[K> /model");
+    terminal.types("\r");
+    terminal.until("model-of-tests of openai");
+    terminal.until("\u{1b}[K> hal");
     let screen = after_prompt(&terminal);
-    assert_eq!(screen[3..], ["(stopped)", "> one", "two", "half", "Aye.", ">"], "{screen:#?}");
+    assert_eq!(screen[4..8], ["(stopped)", "> one", "two!", "Aye."], "{screen:#?}");
+    terminal.types("\u{3}");
+    terminal.until("> ");
     terminal.leave();
-    assert_eq!(questions(&world), ["Tell me.", "one\ntwo\nhalf"]);
+    assert_eq!(questions(&world), ["Tell me.", "one\ntwo!"]);
 }
 
 #[test]
@@ -139,6 +154,51 @@ fn what_is_queued_is_told_between_the_lines_of_an_answer_and_not_in_them() {
 }
 
 #[test]
+fn a_stall_and_what_is_typed_are_shown_below_a_line_that_then_goes_on() {
+    let (world, gate) = (world(), Gate::shut());
+    world
+        .server
+        .then(gate.hold_before_last(Kind::Text, two_halves("# One half ", "and the other.")));
+    world.server.then(said("Aye."));
+    let mut terminal = world.ship.terminal(60, &["chat"]);
+    terminal.until("> ");
+    terminal.types("Tell me.\r");
+    terminal.until(" the");
+    // An answer that stalls inside a line says so below it.
+    terminal.until(" writing · 2 s");
+    terminal.types("and th");
+    terminal.until(" > and th");
+    let screen = after_prompt(&terminal);
+    assert_eq!(screen[1], "One half and the", "{screen:#?}");
+    assert!(screen[2].ends_with(" > and th") && screen.len() == 3, "{screen:#?}");
+    terminal.types("en?\r");
+    terminal.until("(queued: and then?)");
+    gate.open();
+    terminal.until("Aye.");
+    terminal.until("> ");
+    let screen = after_prompt(&terminal);
+    assert_eq!(screen[..3], ["> Tell me.", "One half and the other.", "(queued: and then?)"]);
+    assert_eq!(screen[3..], ["> and then?", "Aye.", ">"], "{screen:#?}");
+    terminal.leave();
+}
+
+#[test]
+fn keys_that_are_pressed_during_a_send_are_not_in_its_answer_and_come_to_the_shell() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold_before_last(Kind::Text, two_halves("One half ", "and the other.")));
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", r#""$0" send 'Tell me.'; read line; echo "Read: $line.""#, SHIP]);
+    shell.current_dir(world.ship.root()).env_clear().env("HOME", world.ship.home());
+    let mut terminal = Terminal::open(shell, 60);
+    terminal.until(" the");
+    terminal.types("echo hello\n");
+    gate.open();
+    terminal.until("Read: echo hello.");
+    let screen = terminal.screen();
+    assert_eq!(screen, ["One half and the other.", "Read: echo hello."]);
+}
+
+#[test]
 fn a_line_that_was_typed_before_a_question_does_not_answer_it() {
     let others = r#", "tools": { "approval": ["chat_send"] }"#;
     let (world, gate) = (World::of(Format::OpenAi, r#""window": 100000"#, others), Gate::shut());
@@ -155,10 +215,10 @@ fn a_line_that_was_typed_before_a_question_does_not_answer_it() {
     terminal.until("Allow it? [y/N] ");
     terminal.types("n\r");
     terminal.until("Not allowed; the agent is told.");
-    terminal.until("As you like.");
+    terminal.until(" like.");
     terminal.until("> y");
-    terminal.until("Yes what?");
-    terminal.until("> dra");
+    terminal.until(" what?");
+    terminal.until("\u{1b}[K> dra");
     terminal.types("ft\u{3}");
     terminal.until("Ctrl-D leaves.");
     terminal.until("> ");

@@ -257,10 +257,24 @@ impl Gate {
 
     /// Makes a streamed answer that waits for the gate before its first event of a kind.
     pub fn hold_before(&self, kind: Kind, speech: Speech) -> Answer {
+        self.hold_at(speech, move |kinds| kinds.iter().position(|it| *it == kind))
+    }
+
+    /// Makes a streamed answer that waits for the gate before its last event of a kind.
+    pub fn hold_before_last(&self, kind: Kind, speech: Speech) -> Answer {
+        self.hold_at(speech, move |kinds| kinds.iter().rposition(|it| *it == kind))
+    }
+
+    fn hold_at(
+        &self,
+        speech: Speech,
+        place: impl Fn(&[Kind]) -> Option<usize> + Send + Sync + 'static,
+    ) -> Answer {
         let gate = self.clone();
         Answer::judge(move |exchange| {
             let frames = exchange.frames(&speech);
-            let at = frames.iter().position(|frame| frame.kind == kind).expect("such an event");
+            let kinds: Vec<Kind> = frames.iter().map(|frame| frame.kind).collect();
+            let at = place(&kinds).expect("such an event");
             let mut steps = exchange.stream(&frames);
             // The first step is the head of the response.
             steps.insert(at + 1, Step::Wait(gate.clone()));

@@ -35,7 +35,7 @@ pub(super) enum LineSource {
         editor: Option<Box<LineEditor>>,
         history: PathBuf,
         printer: PromptPrinter,
-        keyboard: Keyboard,
+        keyboard: Box<Keyboard>,
     },
     /// Lines of at most `limit` bytes; `read` bytes were read so far. After Ctrl-C there are no more.
     Pipe { limit: u64, read: u64, is_interrupted: bool },
@@ -50,7 +50,7 @@ impl LineSource {
                 is_interrupted: false,
             });
         }
-        let keyboard = Keyboard::take();
+        let keyboard = Box::new(Keyboard::take());
         let mut editor = LineEditor::open(completions, keyboard.is_taken())
             .map_err(|error| Failure::from_other("terminal", &error))?;
         // A terminal that can only be read has no place beside its prompt.

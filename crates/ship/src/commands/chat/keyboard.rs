@@ -5,7 +5,10 @@ use std::io::{IsTerminal, Write, stdin, stdout};
 use std::pin::pin;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::process::getpgrp;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
+};
 
 use super::typed_ahead::TypedAhead;
 use crate::commands::polling;
@@ -25,42 +28,73 @@ const DO_NOT_MARK_PASTES: &str = "\x1b[?2004l";
 /// in the middle of an answer, and Ctrl-C would discard them.
 pub(crate) struct Keyboard {
     before: Option<Termios>,
+    use_of_keys: KeyUse,
     typed: RefCell<TypedAhead>,
+}
+
+/// What happens to the keys between two prompts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyUse {
+    /// They are collected for the next prompt.
+    Collect,
+    /// The system keeps them for the next program, which is the shell.
+    Leave,
 }
 
 impl Keyboard {
     /// Takes the keyboard over, where the terminal has a line editor.
     pub(crate) fn take() -> Self {
-        let typed = RefCell::default();
+        Self::with_use(KeyUse::Collect, || true)
+    }
+
+    /// Hides the keys while an answer is shown, and leaves them to the shell. A command in the background must not
+    /// touch its terminal: the system would stop it.
+    pub(crate) fn hide() -> Self {
+        let is_in_background = || tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp());
+        Self::with_use(KeyUse::Leave, || !is_in_background())
+    }
+
+    fn with_use(use_of_keys: KeyUse, may_change: impl FnOnce() -> bool) -> Self {
         let is_capable = stdin().is_terminal() && stdout().is_terminal();
-        if !is_capable || style::is_dumb_terminal() {
-            return Self { before: None, typed };
-        }
-        let keyboard = Self { before: tcgetattr(stdin()).ok(), typed };
+        let is_capable = is_capable && !style::is_dumb_terminal() && may_change();
+        let before = if is_capable { tcgetattr(stdin()).ok() } else { None };
+        let keyboard = Self { before, use_of_keys, typed: RefCell::default() };
         keyboard.silence();
         keyboard
     }
 
     /// Whether keys are collected. If not, the system keeps them.
     pub(crate) fn is_taken(&self) -> bool {
+        self.is_silent() && self.use_of_keys == KeyUse::Collect
+    }
+
+    /// Whether the terminal does not show keys.
+    pub(crate) fn is_silent(&self) -> bool {
         self.before.is_some()
     }
 
     /// Keeps keys from being shown. The line editor leaves the terminal as it found it, except for the marks of pastes.
     pub(crate) fn silence(&self) {
         let Some(mut modes) = self.before.clone() else { return };
-        modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
-        modes.local_modes.insert(LocalModes::NOFLSH);
-        modes.input_modes.remove(InputModes::ICRNL);
+        modes.local_modes.remove(LocalModes::ECHO);
+        if self.is_taken() {
+            modes.local_modes.remove(LocalModes::ICANON);
+            modes.local_modes.insert(LocalModes::NOFLSH);
+            modes.input_modes.remove(InputModes::ICRNL);
+        }
         // In a terminal that cannot be changed, keys are shown in answers, and that is all.
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
-        print_mode(MARK_PASTES);
+        if self.is_taken() {
+            print_mode(MARK_PASTES);
+        }
     }
 
     /// Gives the keyboard back, for another program or for good.
     pub(crate) fn release(&self) {
         if let Some(before) = &self.before {
-            print_mode(DO_NOT_MARK_PASTES);
+            if self.is_taken() {
+                print_mode(DO_NOT_MARK_PASTES);
+            }
             let _ = tcsetattr(stdin(), OptionalActions::Drain, before);
         }
     }
@@ -71,9 +105,9 @@ impl Keyboard {
         self.typed.borrow_mut()
     }
 
-    /// Begins with what the line editor has read and not used.
+    /// Adds what the line editor has read and not used.
     pub(crate) fn put_back(&self, typed: TypedAhead) {
-        *self.typed.borrow_mut() = typed;
+        self.typed.borrow_mut().append(typed);
     }
 
     /// Returns a line for each message that waits, if it was not shown yet.

@@ -121,6 +121,11 @@ pub(super) fn command_of_word(line: &str) -> Option<Slash> {
     }
 }
 
+/// Whether a line is sent to the agent.
+pub(super) fn is_message(line: &str) -> bool {
+    matches!(interpret_line(line), LineMeaning::Message)
+}
+
 /// Returns the text of a message. The first of two slashes only says that the line is no command.
 pub(super) fn message_text(line: &str) -> &str {
     line.strip_prefix("//").map_or(line, |_| &line[1..])

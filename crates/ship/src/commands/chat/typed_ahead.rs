@@ -2,10 +2,15 @@
 
 use std::collections::VecDeque;
 
+use super::slash::is_message;
+use crate::progress_line::TypedBeside;
+
 /// What a person has typed ahead: messages that wait to be sent, and a draft.
 #[derive(Debug, Default)]
 pub(crate) struct TypedAhead {
     queue: VecDeque<QueuedMessage>,
+    /// The drafts of the next prompts, before the last one.
+    drafts: VecDeque<String>,
     draft: String,
     /// The bytes of a key that is not complete yet.
     incomplete: Vec<u8>,
@@ -102,29 +107,49 @@ impl TypedAhead {
         match self.queue.pop_front() {
             Some(message) => TypedLine::Message(message.text),
             None if std::mem::take(&mut self.is_ended) => TypedLine::End,
-            None => TypedLine::Draft(std::mem::take(self).draft),
+            None => match self.drafts.pop_front() {
+                Some(draft) => TypedLine::Draft(draft),
+                None => TypedLine::Draft(std::mem::take(self).draft),
+            },
         }
     }
 
-    /// Returns the text that is not finished.
-    pub(crate) fn draft(&self) -> &str {
-        &self.draft
+    /// Returns what is shown beside the activity: the draft, or else a message whose wait was not shown yet.
+    pub(crate) fn beside(&self) -> TypedBeside {
+        let queued = self.queue.iter().rfind(|message| !message.is_shown);
+        match (self.draft.as_str(), queued) {
+            ("", None) => TypedBeside::Nothing,
+            ("", Some(message)) => TypedBeside::Queued(message.text.clone()),
+            (draft, _) => TypedBeside::Draft(draft.to_owned()),
+        }
     }
 
     /// Adds what was typed later.
     pub(crate) fn append(&mut self, later: Self) {
         self.queue.extend(later.queue);
+        self.drafts.extend(later.drafts);
         self.draft.push_str(&later.draft);
         self.incomplete = later.incomplete;
         self.is_in_paste = later.is_in_paste;
         self.is_ended |= later.is_ended;
     }
 
-    /// Makes a draft of everything, for the person to send or delete.
+    /// Makes drafts of everything, for the person to send or delete. Messages become one draft; a command stays by
+    /// itself, because within a message it would be text.
     pub(crate) fn take_back(&mut self) {
-        let mut lines: Vec<String> = self.queue.drain(..).map(|message| message.text).collect();
-        lines.extend(Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty()));
-        *self = Self::with_draft(lines.join("\n"));
+        let mut drafts: Vec<String> = self.drafts.drain(..).collect();
+        let last = Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty());
+        let mut is_joined = false;
+        for text in self.queue.drain(..).map(|message| message.text).chain(last) {
+            let is_text = is_message(&text);
+            match drafts.last_mut().filter(|_| is_joined && is_text) {
+                Some(draft) => draft.extend(["\n", &text]),
+                None => drafts.push(text),
+            }
+            is_joined = is_text;
+        }
+        let draft = drafts.pop().unwrap_or_default();
+        *self = Self { drafts: drafts.into(), ..Self::with_draft(draft) };
     }
 
     /// Returns the messages whose wait was not shown yet.
@@ -258,7 +283,7 @@ mod tests {
         halves.push(&"é".as_bytes()[..1]);
         halves.push(&"é".as_bytes()[1..]);
         halves.push(b"\xff!");
-        assert_eq!(halves.draft(), "é!");
+        assert_eq!(halves.beside(), TypedBeside::Draft("é!".to_owned()));
     }
 
     #[test]
@@ -274,5 +299,30 @@ mod tests {
         assert_eq!(typed.unshown(), [""; 0]);
         typed.take_back();
         assert_eq!(typed.take_line(), TypedLine::Draft("one\ntwo\nhalf".to_owned()));
+    }
+
+    #[test]
+    fn a_command_that_is_taken_back_stays_a_command() {
+        let mut typed = TypedAhead::default();
+        let lines = ["one\r", "two\r", "/model\r", "/context list\r", "three\r", "half"];
+        lines.iter().for_each(|burst| typed.push(burst.as_bytes()));
+        typed.take_back();
+        typed.take_back();
+        for draft in ["one\ntwo", "/model", "/context list", "three\nhalf", ""] {
+            assert_eq!(typed.take_line(), TypedLine::Draft(draft.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_message_that_waits_is_beside_the_activity_until_it_is_shown() {
+        let mut typed = TypedAhead::default();
+        assert_eq!(typed.beside(), TypedBeside::Nothing);
+        typed.push(b"one\r");
+        assert_eq!(typed.beside(), TypedBeside::Queued("one".to_owned()));
+        typed.push(b"tw");
+        assert_eq!(typed.beside(), TypedBeside::Draft("tw".to_owned()));
+        typed.push(b"\x15");
+        let _ = typed.unshown();
+        assert_eq!(typed.beside(), TypedBeside::Nothing);
     }
 }
