@@ -78,7 +78,11 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Send { words, files, .. } => commands::send::run(session, words, files).await,
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => {
-            let _pager = if session.json { None } else { pager::Pager::start() };
+            let report = |missing: &str| {
+                let notice = format!("cannot start `{missing}` of $PAGER; here is the text");
+                output::print_notice(&notice);
+            };
+            let _pager = if session.json { None } else { pager::Pager::start(report) };
             commands::history::run(session, *last, *ledger).await
         }
         Command::Inspect { request: Some(id), raw, .. } => {

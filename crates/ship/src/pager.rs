@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::stdio::dup2_stdout;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::output;
-
 /// Whether standard output leads to a pager.
 static IS_PAGED: AtomicBool = AtomicBool::new(false);
 
@@ -29,14 +27,15 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// Starts the pager; `None` if there is no terminal or no pager, and then the output is shown at once.
-    pub(crate) fn start() -> Option<Self> {
+    /// Starts the pager; `None` if there is no terminal or no pager, and then the output is shown at once. A program that
+    /// `$PAGER` names and that does not exist is reported.
+    pub(crate) fn start(report_missing: impl FnOnce(&str)) -> Option<Self> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             return None;
         }
         let mut command = command()?;
         if let Some(missing) = missing_program() {
-            output::print_notice(&format!("cannot start `{missing}` of $PAGER; here is the text"));
+            report_missing(&missing);
             return None;
         }
         let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
