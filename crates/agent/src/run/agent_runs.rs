@@ -1,6 +1,7 @@
 //! The entry points of runs: accepting a message, running a chat, and answering a parked run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ship_context::Journal;
 use ship_message::json::Json;
@@ -73,7 +74,7 @@ impl Agent {
     /// Fails if another caller keeps the lane, or the chat cannot be read or written. A failure of a model or a
     /// tool is no error here: the person is told, and the outcome has it.
     pub async fn run(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
-        self.run_with(chat, stop, LaneWait::Waits).await
+        self.run_with(chat, stop, LaneWait::Waits, None).await
     }
 
     /// Runs a chat like [`Agent::run`], but fails at once if another caller holds the lane.
@@ -81,7 +82,17 @@ impl Agent {
     /// # Errors
     /// Fails like [`Agent::run`].
     pub async fn run_now(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
-        self.run_with(chat, stop, LaneWait::None).await
+        self.run_with(chat, stop, LaneWait::None, None).await
+    }
+
+    /// Runs a chat until a message is answered. What waits behind it is left to its sender.
+    pub(super) async fn run_until_answered(
+        &self,
+        chat: &ChatKey,
+        stop: &Stop,
+        message: LedgerSeq,
+    ) -> Result<Option<Outcome>, RunError> {
+        self.run_with(chat, stop, LaneWait::Waits, Some(message)).await
     }
 
     async fn run_with(
@@ -89,6 +100,7 @@ impl Agent {
         chat: &ChatKey,
         stop: &Stop,
         patience: LaneWait,
+        wanted: Option<LedgerSeq>,
     ) -> Result<Option<Outcome>, RunError> {
         let Some(chat) = self.engine.store.open(chat).await? else { return Ok(None) };
         let mut outcome = None;
@@ -104,7 +116,7 @@ impl Agent {
             let engine = Arc::clone(&self.engine);
             let locked = LockedChat { engine, chat: Arc::clone(&chat), lane };
             let held = LaneLoop::new(locked.clone());
-            let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop))).await?;
+            let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop, wanted))).await?;
             outcome = done.outcome.or(outcome);
             locked.lane.release().await;
             // A message that arrived between the last look and the release of the lane would have no run.
@@ -115,6 +127,11 @@ impl Agent {
                 }
             };
             if !goes_on || stop.is_stopped() {
+                return Ok(outcome);
+            }
+            // The sender of the next message waits for the lane. If it does not take it, its process is gone.
+            let is_answered = wanted.is_some() && done.inbox >= wanted;
+            if is_answered && is_taken_over(&*chat, done.inbox).await? {
                 return Ok(outcome);
             }
         }
@@ -207,6 +224,23 @@ async fn request_id_of(chat: &dyn Chat, seq: LedgerSeq) -> Result<Option<String>
         _ => None,
     }))
 }
+
+/// Whether another caller begins with what waits behind the inbox cursor. A caller that waits does so at once.
+#[expect(clippy::disallowed_methods, reason = "a caller that takes the lane gives no sign of it")]
+async fn is_taken_over(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<bool, RunError> {
+    for _ in 0..TAKEOVER_READS {
+        tokio::time::sleep(TAKEOVER_PAUSE).await;
+        let view = chat.log().view().await?;
+        if view.is_some_and(|view| view.inbox > inbox) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The number of reads within which another caller takes over, about a second, and the pause before each.
+const TAKEOVER_READS: usize = 20;
+const TAKEOVER_PAUSE: Duration = Duration::from_millis(50);
 
 /// Whether to wait for a lane that another caller holds.
 #[derive(Clone, Copy)]

@@ -52,9 +52,13 @@ impl LaneLoop {
         Self { locked, is_compared, is_checked, looked_at }
     }
 
-    /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
-    /// messages that arrived meanwhile can be left.
-    pub(crate) async fn run_until_idle(&self, stop: &Stop) -> Result<LaneResult, RunError> {
+    /// Works until nothing is left to do, the run is parked, or the message that is `wanted` is answered. The chat is
+    /// read once for each run: after a run, only messages that arrived meanwhile can be left.
+    pub(crate) async fn run_until_idle(
+        &self,
+        stop: &Stop,
+        wanted: Option<LedgerSeq>,
+    ) -> Result<LaneResult, RunError> {
         self.locked.engine.recall_host(self.locked.chat.key()).await;
         let mut last = None;
         loop {
@@ -63,6 +67,7 @@ impl LaneLoop {
             last = done.outcome.or(last);
             if ended
                 || stop.is_stopped()
+                || wanted.is_some() && done.inbox >= wanted
                 || !self
                     .locked
                     .engine

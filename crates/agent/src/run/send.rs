@@ -23,8 +23,8 @@ use crate::stop::Stop;
 impl Agent {
     /// Sends a message to a chat and waits for the reply.
     ///
-    /// The message is durable before the model is asked. When another process runs the chat, that process answers,
-    /// and its answer is the reply. A model or a tool that fails is no error: the reply's outcome says so.
+    /// The message is durable before the model is asked. When another process runs the chat, it may answer this
+    /// message, too, and then its answer is the reply. A model or a tool that fails is no error: the reply's outcome says so.
     ///
     /// The key of a chat is any short text without control characters, parsed: `let chat: ChatKey = "main".parse()?`.
     /// A message without text is answered like any other; a program that wants none checks it before.
@@ -98,7 +98,8 @@ impl Agent {
         ReplyStream::spawn(events, sending, stop)
     }
 
-    /// Runs a chat until an accepted message is answered, or waits for the process that runs it.
+    /// Runs a chat until an accepted message is answered, or waits for the process that runs it. Messages that other
+    /// callers have sent meanwhile are left to them, unless they are gone.
     ///
     /// A reply without messages means that the message is kept and not answered: it was stopped while it waited
     /// for another process, or nothing in the chat answers it.
@@ -113,7 +114,8 @@ impl Agent {
     ) -> Result<Reply, RunError> {
         let mut watch = LaneWatch::new(self, chat);
         loop {
-            let ran = watch.wait(self.run(chat, stop)).await;
+            let running = self.run_until_answered(chat, stop, message.seq);
+            let ran = watch.wait(running).await;
             let outcome = match ran {
                 Ok(outcome) => Some(outcome),
                 // The process that has the lane finds the message in the ledger.

@@ -81,7 +81,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
         chat.agent.warn_of_unknown_window(&session.chat).await;
     }
     // The unfinished work of an interrupted run comes first.
-    let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
+    let mut next = if session.json { ChatAction::Listen } else { ChatAction::Begin };
     let mut first_line = Some(first_line).filter(|line| !line.is_empty());
     loop {
         session.print_budget_warnings();
@@ -92,6 +92,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
                 Some(line) => chat.begin_with(line).await?,
                 None => chat.read_and_act().await?,
             },
+            ChatAction::Begin => chat.begin().await?,
             ChatAction::Resume => chat.resume().await?,
             ChatAction::Leave => return Ok(chat.exit_code()),
         };
@@ -104,6 +105,8 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
 /// The next action of the chat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChatAction {
+    /// Do the work that was left when the chat was left.
+    Begin,
     /// Read what the person types.
     Listen,
     /// Do the work that is left in the chat, if any.
@@ -214,6 +217,7 @@ impl ChatScreen<'_> {
         match self.interpret_line(line) {
             LineMeaning::Nothing => {}
             LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
+            LineMeaning::Command(Slash::Answer) => return self.answer_question().await,
             LineMeaning::Command(command) => return self.run_command(command).await,
             LineMeaning::Usage(usage) => self.print_note(usage)?,
             LineMeaning::NoCommand(meant) => self.report_unknown_command(line, meant)?,
@@ -323,6 +327,8 @@ impl ChatScreen<'_> {
             Slash::Edit(_) => self
                 .print_note("/edit writes a message; this question comes first.")
                 .map(|()| ExitCode::SUCCESS),
+            // The question is asked again after every command.
+            Slash::Answer => Ok(ExitCode::SUCCESS),
             Slash::Inspect => collect_keys(keyboard, super::inspect::run(session)).await,
             Slash::Compact(request) => {
                 super::compact::run(session, request, CompactPlace::Chat(keyboard)).await
@@ -390,6 +396,15 @@ impl ChatScreen<'_> {
             AnswerCost::new(usage, self.session).print(cost.time, cost.has_summary);
         }
         Ok(())
+    }
+
+    /// Begins with the work that is left. A person learns why something is answered that was not asked just now.
+    async fn begin(&mut self) -> Result<ChatAction, Failure> {
+        let (store, chat) = (self.session.store()?, &self.session.chat);
+        if self.input.is_interactive() && !open_questions(&*store, chat).await?.is_empty() {
+            self.print_note("Not answered yet:")?;
+        }
+        self.resume().await
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
@@ -521,6 +536,15 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
+    /// Asks what a parked run waits for, which the person has left open.
+    async fn answer_question(&mut self) -> Result<ChatAction, Failure> {
+        if Question::find(self.session).await?.is_none() {
+            self.print_note("No tool waits for you.")?;
+            return Ok(ChatAction::Listen);
+        }
+        self.report_outcome(Some(Outcome::Parked)).await
+    }
+
     /// Reports the end of a run, and asks the question that it waits for.
     async fn report_outcome(
         &mut self,
@@ -535,8 +559,10 @@ impl ChatScreen<'_> {
                 QuestionReply::Answer(answer) => outcome = self.answer_call(answer).await?,
                 QuestionReply::Later => {
                     self.print_note(match on_undecided {
-                        OnUndecided::GoOn => "It waits; your next message goes on without it.",
-                        OnUndecided::Wait => "It waits; you are asked again next time.",
+                        OnUndecided::GoOn => {
+                            "It waits; /answer asks again, and your next message goes on without it."
+                        }
+                        OnUndecided::Wait => "It waits; /answer asks again.",
                     })?;
                     return Ok(ChatAction::Listen);
                 }
@@ -550,7 +576,9 @@ impl ChatScreen<'_> {
                 }
                 QuestionReply::Command(command) => match self.run_command(command).await? {
                     ChatAction::Leave => return Ok(ChatAction::Leave),
-                    ChatAction::Resume => outcome = self.finish_left_work().await?,
+                    ChatAction::Begin | ChatAction::Resume => {
+                        outcome = self.finish_left_work().await?;
+                    }
                     ChatAction::Listen => {}
                 },
                 QuestionReply::Usage(usage) => self.print_note(usage)?,

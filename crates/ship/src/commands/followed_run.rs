@@ -16,12 +16,16 @@ use crate::failure::Failure;
 use crate::progress_line::CursorPlace;
 use crate::session::Session;
 
+/// Returns the messages that wait for an answer before another one is sent. A chat that cannot be read is reported by
+/// what needs it.
+pub(super) async fn questions_before(session: &Session) -> Vec<String> {
+    let Ok(store) = session.store() else { return Vec::new() };
+    open_questions(&*store, &session.chat).await.unwrap_or_default()
+}
+
 /// Whether the answer can be shown as it comes. In a chat with other messages that wait, the first answer may be theirs.
-pub(super) async fn can_stream(session: &Session) -> bool {
-    let Ok(store) = session.store() else { return false };
-    let has_reader = !session.json && std::io::stdout().is_terminal();
-    // A chat that cannot be read is reported by what needs it.
-    has_reader && open_questions(&*store, &session.chat).await.is_ok_and(|open| open.is_empty())
+pub(super) fn can_stream(session: &Session, before: &[String]) -> bool {
+    !session.json && std::io::stdout().is_terminal() && before.is_empty()
 }
 
 /// The reply to a message, or the reason why there is none.

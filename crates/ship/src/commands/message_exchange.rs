@@ -95,7 +95,7 @@ pub(crate) fn print_waiting(session: &Session, waiting: &LaneWaiting) {
             output::print_notice("waiting for this chat; another process may be using it");
         }
         LaneWaiting::OtherProcess => {
-            output::print_notice("another process is using this chat, and will answer you");
+            output::print_notice("another process is using this chat; your message comes next");
         }
         LaneWaiting::FrozenProcess(holder) => {
             output::print_notice(&FrozenHolder::new(holder, session.now()).sentence());

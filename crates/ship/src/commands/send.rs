@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
 use super::context_news::ContextNews;
-use super::followed_run::{FollowedRun, can_stream};
+use super::followed_run::{FollowedRun, can_stream, questions_before};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange};
@@ -21,7 +21,11 @@ use super::standard_input;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
+use crate::table;
 use crate::text_for_user::{self, project_texts_for_user};
+
+/// The columns of a question that is named in a sentence.
+const NAMED_COLUMNS: usize = 40;
 
 pub(crate) async fn run(
     session: &Session,
@@ -100,7 +104,8 @@ pub(super) async fn answer(
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = ContextNews::from_now(session, agent).await?;
-    let is_streamed = can_stream(session).await;
+    let before = questions_before(session).await;
+    let is_streamed = can_stream(session, &before);
     let notes = draft.notes(agent.window_tokens());
     let AcceptResult::Yes(accepted) = turn.accept(draft, &interrupt).await? else {
         break_line();
@@ -108,6 +113,11 @@ pub(super) async fn answer(
     };
     on_accept();
     notes.iter().for_each(|note| output::print_notice(note));
+    if let Some(question) = before.first().filter(|_| !session.json) {
+        let question = table::fit(&output::on_one_line(question.trim()), NAMED_COLUMNS);
+        let notice = format!("“{question}” is answered first; `ship history` shows it");
+        output::print_notice(&notice);
+    }
     let listener = agent.listen(&session.chat);
     let running = turn.reply(&accepted, &interrupt);
     let followed = match is_streamed {

@@ -70,10 +70,23 @@ fn what_is_no_answer_is_kept_until_the_decision_where_the_settings_say_so() {
 }
 
 #[test]
+fn a_question_that_is_left_open_can_be_answered_in_the_same_session() {
+    let ship = TestShip::with_settings(APPROVAL);
+    let out = ship.piped(&["chat"], format!("/answer\n{SEND}\n/later\n/answer\ny\n")).text();
+    assert!(out.starts_with("No tool waits for you.\n"), "{out}");
+    assert_eq!(out.matches("wants to run").count(), 2, "{out}");
+    assert_eq!(out.matches("\nthe parcel\n").count(), 1, "{out}");
+    assert_eq!(last_call(&ship), "output-available");
+}
+
+#[test]
 fn the_end_of_input_leaves_the_question_open() {
     let ship = parked(APPROVAL, SEND, "wants to run");
     let out = ship.piped(&["chat"], "").text();
-    assert!(out.ends_with("It waits; your next message goes on without it.\n"), "{out}");
+    assert!(
+        out.ends_with("It waits; /answer asks again, and your next message goes on without it.\n"),
+        "{out}"
+    );
     let _ = ship.piped(&["chat"], "yes\n").text();
     assert_eq!(last_call(&ship), "output-available");
 }
@@ -127,7 +140,10 @@ fn a_tool_of_the_client_may_have_failed_and_a_no_may_have_a_reason() {
 
     let ship = parked(APPROVAL, SEND, "wants to run");
     let out = ship.piped(&["chat"], "/later\n").text();
-    assert!(out.contains("It waits; your next message goes on without it."), "{out}");
+    assert!(
+        out.contains("It waits; /answer asks again, and your next message goes on without it."),
+        "{out}"
+    );
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod refusals;
 mod rendered;
 mod streamed;
 mod switches;
+mod together;
 mod typed_ahead;
 mod waits;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]

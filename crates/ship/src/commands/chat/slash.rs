@@ -17,6 +17,8 @@ pub(super) enum Slash {
     History(usize),
     Inspect,
     Compact(compact::CompactFlags),
+    /// Asks what a tool waits for again.
+    Answer,
     /// Opens the editor on this text, and sends what was saved.
     Edit(String),
     /// Chooses the model of this chat, or tells which one answers.
@@ -42,10 +44,11 @@ const fn listed(name: &'static str, takes: &'static str, about: &'static str) ->
     Listed { name, takes, about }
 }
 
-pub(super) const COMMANDS: [Listed; 17] = [
+pub(super) const COMMANDS: [Listed; 18] = [
     listed("/help", "", "this list"),
     listed("/history", "[N]", "what was said last"),
     listed("/retry", "", "ask again; the first answer is kept"),
+    listed("/answer", "", "answer what a tool waits for"),
     listed("/model", "[NAME]", "show or choose the model of this chat"),
     listed("/edit", "[TEXT]", "write a message in your editor ($VISUAL, $EDITOR)"),
     listed("/inspect", "", "what the model would be sent now"),
@@ -151,6 +154,7 @@ fn plain_command(name: &str) -> Option<Slash> {
     Some(match name {
         "/help" => Slash::Help,
         "/history" => Slash::History(10),
+        "/answer" => Slash::Answer,
         "/inspect" => Slash::Inspect,
         "/chats" => Slash::Chats,
         "/config" => Slash::Config,
@@ -216,6 +220,7 @@ mod tests {
             ("/quit", LineMeaning::Command(Slash::Exit)),
             ("/history", LineMeaning::Command(Slash::History(10))),
             ("/history 3", LineMeaning::Command(Slash::History(3))),
+            ("/answer", LineMeaning::Command(Slash::Answer)),
             ("/hlep", LineMeaning::NoCommand(Some("/help"))),
             ("/contxt list", LineMeaning::NoCommand(Some("/context"))),
             ("/check", LineMeaning::NoCommand(Some("/checkpoint"))),
