@@ -55,7 +55,8 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
     let mut marks = ContextMarks::new(session, &history, first).await;
     for nth in first..history.len() {
         let Some(message) = history.message(nth).await? else { continue };
-        if let Some(mark) = history.context_of(nth).and_then(|context| marks.enter(context)) {
+        let context = history.context_of(nth);
+        if let Some(mark) = context.and_then(|context| marks.enter(context, &message)) {
             output::print_line(&mark)?;
         }
         print(message)?;

@@ -174,7 +174,8 @@ impl<'a> Screen<'a> {
     /// Shows what the person has typed ahead: messages that wait between two lines, and the rest beside the activity.
     fn show_typed(&mut self) -> Result<(), Failure> {
         let Some(keyboard) = self.keyboard else { return Ok(()) };
-        if self.cursor == CursorPlace::LineStart {
+        // A note within code would be copied with it.
+        if self.cursor == CursorPlace::LineStart && !self.markdown.is_in_code() {
             let queued = keyboard.queued_lines();
             queued.iter().try_for_each(|line| self.print_part(&format!("{line}\n")))?;
         }

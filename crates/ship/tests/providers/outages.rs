@@ -93,6 +93,9 @@ fn a_question_that_failed_is_asked_again_without_a_trace_among_the_contexts() {
     let at = screen.iter().position(|line| line == "> /retry").expect("the command");
     assert_eq!(screen[at + 1..at + 4], ["Asking again.", "> One?", "Aye."], "{screen:#?}");
     chat.leave();
+    let history = world.ship.run(&["history"]).text();
+    assert!(history.contains("ship: I could not") && history.contains("Aye."), "{history}");
+    assert!(!history.contains("a context that is gone"), "{history}");
     let list = world.ship.run(&["context", "list"]).text();
     assert!(list.starts_with("* One?  2 messages  active  c_"), "{list}");
     assert_eq!(list.lines().count(), 1, "{list}");

@@ -1,7 +1,8 @@
 //! Marks the places of the history where one context ends and another one begins.
 
 use ship_agent::ContextList;
-use ship_store::ContextId;
+use ship_message::UiMessage;
+use ship_store::{ContextId, Metadata};
 
 use super::History;
 use crate::output::{escape_unprintable, time_ago};
@@ -31,14 +32,17 @@ impl<'a> ContextMarks<'a> {
         Self { session, contexts: contexts.flatten(), last: active }
     }
 
-    /// Returns the line above a message in this context, if the message before it is in another one.
-    pub(super) fn enter(&mut self, context: &ContextId) -> Option<String> {
+    /// Returns the line above a message in this context, if the message before it is in another one. A failure that was
+    /// asked again is no place of its own: the context goes on with the next answer.
+    pub(super) fn enter(&mut self, context: &ContextId, message: &UiMessage) -> Option<String> {
         let contexts = self.contexts.as_ref()?;
-        if self.last.as_ref() == Some(context) {
+        let item = contexts.index.items().iter().find(|item| item.context == *context);
+        let is_listed = item.is_some() || contexts.active.context() == context;
+        let is_retried = !is_listed && Metadata::of(message).error().is_some();
+        if self.last.as_ref() == Some(context) || is_retried {
             return None;
         }
         self.last = Some(context.clone());
-        let item = contexts.index.items().iter().find(|item| item.context == *context);
         let place = match item {
             Some(item) => {
                 let left = time_ago(self.session.now(), item.archived_at);
