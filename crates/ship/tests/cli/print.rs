@@ -116,7 +116,7 @@ fn the_logs_of_one_chat_leave_out_the_others() {
 #[test]
 fn the_help_tells_exit_codes_the_pager_and_everything_that_undo_takes_back() {
     let help = |arguments: &[&str]| TestShip::new().run(&[arguments, &["--help"]].concat()).text();
-    assert!(help(&[]).contains("\n  130 stopped with Ctrl-C\n"), "{}", help(&[]));
+    assert!(help(&[]).contains("\n  130 stopped with Ctrl-C, 143 ended by SIGTERM\n"), "{}", help(&[]));
     assert!(help(&["history"]).contains("$PAGER"), "{}", help(&["history"]));
     for operation in ["new", "load", "clear", "fork", "rewind", "rename", "checkpoint", "recall"] {
         assert!(help(&["undo"]).contains(operation), "{operation}: {}", help(&["undo"]));

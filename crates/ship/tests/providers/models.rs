@@ -2,6 +2,7 @@
 
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, Format};
+use ship_testkit::summary::SUMMARY;
 
 use crate::harness::text;
 use crate::world::{World, both};
@@ -37,4 +38,26 @@ fn a_model_is_chosen_for_one_call_or_kept_with_the_chat() {
         assert_eq!(asked_models(&world), ["small", usual, usual, "tiny", "tiny", usual]);
         world.assert_sound();
     });
+}
+
+#[test]
+fn a_chat_a_look_and_a_compaction_take_a_model_for_this_command_alone() {
+    let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
+    let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);
+    for _ in 0..3 {
+        world.server.then(Answer::text("Aye."));
+    }
+    let long = "the ship sails ".repeat(20);
+    let lines = format!("one {long}\ntwo {long}\nthree {long}\n/model\n");
+    let out = world.ship.piped(&["chat", "--model", "small"], lines).text();
+    assert!(out.contains("small of openai") && out.contains(", until you leave."), "{out}");
+    let look = world.ship.run(&["inspect", "--model", "tiny"]).text();
+    assert!(look.contains("tiny of openai"), "{look}");
+    world.server.then(Answer::text(SUMMARY));
+    let told = world.ship.run(&["compact", "--model", "tiny", "--instructions", "keep the sails"]);
+    assert!(told.text().contains("became a summary"), "{}{}", told.out(), told.err());
+    assert_eq!(asked_models(&world), ["small", "small", "small", "tiny"]);
+    let body = String::from_utf8_lossy(&world.last_request().body).into_owned();
+    assert!(body.contains("keep the sails"), "the instructions are in the request: {body}");
+    assert!(world.ship.run(&["inspect"]).text().contains("model-of-tests of openai"));
 }
