@@ -197,6 +197,10 @@ fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &
         ContextOperation::Fork { at: None, .. } => {
             format!("Now in a copy of “{}”", left.title)
         }
+        // Its title would only be the day.
+        ContextOperation::Clear | ContextOperation::New { title: None, .. } => {
+            format!("Now in a clean context. Left “{}”", left.title)
+        }
         _ => format!("Now in “{title}”. Left “{}”", left.title),
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
+use ship_context::compact::CompactionMethod;
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
@@ -117,7 +118,15 @@ async fn compact(
             count_text(compacted.outputs, "old tool output was", "old tool outputs were")
                 + " left out"
         }
-        messages => count_text(messages, "message became", "messages became") + " a summary",
+        messages => {
+            let became = count_text(messages, "message became", "messages became");
+            match compacted.method {
+                CompactionMethod::Extract => {
+                    became + " an extract, because no model could sum it up"
+                }
+                _ => became + " a summary",
+            }
+        }
     };
     let back = match compacted.purged {
         true => {
@@ -128,10 +137,8 @@ async fn compact(
         false => format!("Undo it with: {}", place.undo_command(session)),
     };
     let told = format!(
-        "{what} (by {}): {} tokens before, about {} now.\n{back}",
-        compacted.method.name(),
-        compacted.tokens_before,
-        compacted.tokens_after
+        "{what}: {} tokens before, about {} now.\n{back}",
+        compacted.tokens_before, compacted.tokens_after
     );
     output::print_line(&table::wrap_lines(&told))
 }
@@ -242,9 +249,8 @@ fn describe_plan(planned: &CompactionPreview) -> String {
 fn describe_last(last: &Json) -> Option<String> {
     let number = |key: &str| last.get(key)?.as_u64();
     Some(format!(
-        "Last compacted at {} (by {}): {} tokens became about {}.",
+        "Last compacted at {}: {} tokens became about {}.",
         output::format_time(Timestamp::from_json(last.get("ts")?)?),
-        last.get("rung")?.as_str()?,
         number("tokensBefore")?,
         number("tokensAfter")?
     ))

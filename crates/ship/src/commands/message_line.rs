@@ -38,7 +38,7 @@ pub(crate) fn question_line(message: &UiMessage) -> String {
 /// Returns the first line of an answer, or else the notice that stands in its place. `None` if it said nothing.
 pub(crate) fn answer_line(message: &UiMessage, settings: &Settings) -> Option<String> {
     let texts = project_texts_for_user(&without_notices(message), settings);
-    let said = texts.iter().find_map(|text| first_line(text)).map(str::to_owned);
+    let said = texts.iter().find_map(|text| first_line(text)).map(without_heading_mark);
     let line = said.or_else(|| notices(message).find_map(first_line).map(notice_line))?;
     Some(output::escape_unprintable(&line))
 }
@@ -76,6 +76,12 @@ pub(crate) fn is_said(message: &UiMessage) -> bool {
 pub(crate) fn attached_name(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix(ATTACHED_TEXT)?.split_once("\">\n")?;
     text.ends_with("\n</file>").then_some(name)
+}
+
+/// Returns a line without the marks that make it a heading.
+fn without_heading_mark(line: &str) -> String {
+    let rest = line.trim_start_matches('#');
+    rest.strip_prefix(' ').unwrap_or(line).to_owned()
 }
 
 fn first_line(text: &str) -> Option<&str> {

@@ -55,7 +55,8 @@ fn every_command_can_be_given_a_project_a_chat_and_json() {
     assert!(!ship.root().join(".ship").exists(), "all of it was in the other folder");
     assert!(ship.root().join("place/Agent.md").is_file(), "init writes there");
     let chats = ship.run(&["chats", "--json", "--project", "place"]).json();
-    let keys: Vec<String> = array(&chats, "chats").iter().map(|chat| text(chat, "chatKey")).collect();
+    let keys: Vec<String> =
+        array(&chats, "chats").iter().map(|chat| text(chat, "chatKey")).collect();
     assert_eq!(keys, ["work:1"]);
 }
 

@@ -221,7 +221,9 @@ fn a_narrow_terminal_breaks_sentences_between_words_and_cuts_none() {
     for flags in [&["--dry-run"][..], &[], &["--dry-run"], &["--undo"]] {
         let shown = ship.terminal(40, &[&["compact"], flags].concat()).all();
         assert!(shown.lines().count() > 1, "{shown}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 40), "{flags:?}: {shown}");
+        // A machine that is slow shows the spinner, which is erased.
+        let kept = |line: &str| line.rsplit("\u{1b}[2K").next().unwrap_or_default().chars().count();
+        assert!(shown.lines().all(|line| kept(line) <= 40), "{flags:?}: {shown}");
     }
 
     let address =

@@ -169,7 +169,7 @@ fn a_compaction_shows_that_room_is_made_and_then_only_what_came_of_it() {
     assert_eq!(terminal.exit_code(), 0);
     let lines = terminal.screen();
     let told = lines.join(" ");
-    assert!(told.starts_with("6 messages became a summary (by summary): "), "{lines:?}");
+    assert!(told.starts_with("6 messages became a summary: "), "{lines:?}");
     assert!(told.contains(" tokens before, about "), "lines break between words: {lines:?}");
     assert!(told.ends_with(" now. Undo it with: ship compact --undo"), "{lines:?}");
 }

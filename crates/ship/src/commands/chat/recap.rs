@@ -124,7 +124,7 @@ mod tests {
             message("u1", "user", &text("one"), ""),
             message("a1", "assistant", &text("1"), ""),
             message("u2", "user", &text(r"two\nand more"), ""),
-            message("a2", "assistant", &text(r"\n  2\n22"), ""),
+            message("a2", "assistant", &text(r"\n ## 2\n22"), ""),
             message("r", "assistant", &text("old"), r#","kind":"reference""#),
             message("u3", "user", &text("three"), ""),
         ];
