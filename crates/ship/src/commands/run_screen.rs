@@ -13,6 +13,7 @@ use super::chat::keyboard::{Keyboard, until_next_look};
 use super::context::dim_line;
 use super::interrupt::Interrupt;
 use super::message_exchange::{Notice, print_notice, print_waiting, read_notice};
+use super::message_line::notice_line;
 use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::markdown::Markdown;
@@ -198,12 +199,18 @@ impl<'a> Screen<'a> {
             }
             // An interrupted text has no end of its own, and the next text does not continue it.
             RunEvent::Chunk(Chunk::TextStart(text)) => {
-                self.is_held = self.command == ScreenCommand::Send && is_notice(text);
+                let is_chat_of_person = self.broken.is_some();
+                self.is_held =
+                    (self.command == ScreenCommand::Send || is_chat_of_person) && is_notice(text);
                 self.held.extend(self.is_held.then(String::new));
                 if let Some(broken) = &mut self.broken {
                     broken.begin();
                 }
                 self.end_text()
+            }
+            RunEvent::Chunk(Chunk::TextEnd(_)) if self.is_held => {
+                self.is_held = false;
+                self.show_held_notice()
             }
             RunEvent::Chunk(Chunk::TextEnd(_)) => {
                 let rest = self.broken.as_mut().map(BrokenText::end).unwrap_or_default();
@@ -259,6 +266,22 @@ impl<'a> Screen<'a> {
         self.has_spoken |= !text.is_empty();
         let text = self.markdown.push(&output::escape_unprintable(text));
         self.print_part(&text)
+    }
+
+    /// Shows a notice behind an answer in a chat as words of the program, which are not those of the agent.
+    fn show_held_notice(&mut self) -> Result<(), Failure> {
+        if self.command == ScreenCommand::Send {
+            return Ok(());
+        }
+        let notice = output::escape_unprintable(&self.held.pop().unwrap_or_default());
+        let line = notice_line(&notice);
+        let line = match line.strip_prefix("ship:") {
+            Some(rest) => table::wrap_text(&format!("{}{rest}", self.style.red("ship:")), 6),
+            None => self.style.dim(&table::wrap_text(&line, 0)),
+        };
+        self.has_spoken = true;
+        self.end_text()?;
+        self.print_part(&format!("{line}\n"))
     }
 
     fn show_notice(&mut self, notice: Notice<'_>) -> Result<(), Failure> {

@@ -90,6 +90,8 @@ fn a_question_that_failed_is_asked_again_without_a_trace_among_the_contexts() {
     chat.until("Aye.");
     chat.until("> ");
     let screen = chat.screen();
+    let is_told = |line: &String| line.starts_with("ship: I could not answer: ");
+    assert!(screen.iter().any(is_told), "in the words of the program: {screen:#?}");
     let at = screen.iter().position(|line| line == "> /retry").expect("the command");
     assert_eq!(screen[at + 1..at + 4], ["Asking again.", "> One?", "Aye."], "{screen:#?}");
     chat.leave();
