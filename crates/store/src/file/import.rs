@@ -161,6 +161,7 @@ impl ChatFiles {
         self.forget_view();
         published?;
         self.link_active();
+        self.env.changes.note_write(&self.key);
         Ok(Imported { position: rotated.position, sealed, logs })
     }
 

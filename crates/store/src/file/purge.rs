@@ -75,6 +75,7 @@ impl ChatFiles {
         // First of all, so that no reader misses the purge.
         self.list_purge(name)?;
         self.env.replace(&path, &bytes)?;
+        self.env.changes.note_write(&self.key);
         Ok(purged)
     }
 

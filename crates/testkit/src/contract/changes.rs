@@ -4,8 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use ship_store::{AppendError, ChangedChats, Chat, ChatKey, Moment, StorageError, Store, Synced};
+use ship_store::{
+    AppendError, ChangedChats, Chat, ChatKey, Import, LiveAfterImport, Moment, StorageError, Store,
+    Synced,
+};
 
+use super::import::{logs, source};
 use crate::chat::{Begun, compaction, entry, message};
 
 /// Polls a wait once. A change that has happened ends it at once.
@@ -49,8 +53,18 @@ pub async fn what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store(sto
     let since_append = store.moment();
     let view = begun.chat.log().view().await.unwrap().unwrap();
     let new = vec![message("s1", "x").into()];
-    begun.lane.rotate(compaction(&view, new, view.position.seq)).await.unwrap();
-    assert_eq!(changed_chats(store, since_append), [key], "the log was rotated");
+    let rotated = begun.lane.rotate(compaction(&view, new, view.position.seq)).await.unwrap();
+    assert_eq!(changed_chats(store, since_append), std::slice::from_ref(&key), "it was rotated");
+
+    let since_rotation = store.moment();
+    begun.lane.purge(&rotated.sealed.unwrap(), "test").await.unwrap();
+    assert_eq!(changed_chats(store, since_rotation), std::slice::from_ref(&key), "it was purged");
+
+    let since_purge = store.moment();
+    let (expected, live) = (rotated.position, LiveAfterImport::Kept);
+    let import = Import { expected, live, source: source(logs(&[&["i1"]])) };
+    begun.lane.import(import).await.unwrap();
+    assert_eq!(changed_chats(store, since_purge), [key], "a log was imported");
     assert!(!has_changed(&*begun.chat, moment), "the run that writes is not woken");
 }
 
