@@ -106,12 +106,14 @@ fn what_cannot_be_read_is_told_where_it_stands() {
         let mut injured = bytes(&disk, &log);
         let at = injured.windows(5).position(|window| window == b"m1-1\"").unwrap();
         injured[at] ^= 1;
+        injured.extend_from_slice(b"junk\n");
         put(&disk, &log, &injured);
         disk.remove(&path(&logs[2])).unwrap();
         let whole = page(&begun, None).await;
         assert_eq!(said(&whole), ["s0", "m1-0", "m1-2", "s1", "m2-0", "m2-1", "m2-2", "s2"]);
         let files: Vec<_> = whole.problems.iter().map(|problem| problem.file.as_str()).collect();
-        assert_eq!(files, [path(&logs[2]).to_str().unwrap(), log.to_str().unwrap()]);
+        let log = log.to_str().unwrap();
+        assert_eq!(files, [path(&logs[2]).to_str().unwrap(), log, log]);
         for limit in 1..6 {
             let (mut lines, mut problems, mut cursor) = (Vec::new(), Vec::new(), None);
             loop {

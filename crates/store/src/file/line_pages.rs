@@ -9,12 +9,12 @@ use super::blobs::read_blob;
 use super::chat::ChatFiles;
 use super::log_reading::{lines_in, scan_problems};
 use super::rotate::sealed_path;
-use super::seek::stretch_after;
+use super::seek::{Stretch, stretch_after};
 use super::{archive, view};
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::decode;
 use crate::rules::{PageBuilder, PagedLog, read_head};
-use crate::scan::LogScan;
+use crate::scan::{LogScan, ScannedLine};
 use crate::{
     LinesCursor, LinesPage, ReadError, SealedName, Seq, StorageError, StorageProblem,
     StorageProblemKind, View,
@@ -118,68 +118,77 @@ impl ChatFiles {
 
     /// Adds the lines of a log to a page.
     fn add_log(&self, page: &mut PageBuilder, open: &OpenLog) -> Result<PageEnd, StorageError> {
-        let (from, known) = (page.from(), page.known());
-        let enough = page.room();
-        let is_new = |seq: u64| seq > known.get();
-        let is_enough = |scan: &LogScan| {
-            scan.lines.iter().filter(|found| is_new(found.line.seq)).count() > enough
-        };
-        let stretch = stretch_after(&*open.file, open.len, from.get() - 1, is_enough);
-        let stretch = stretch.map_err(|error| StorageError::io("read", &open.path, error))?;
-        let end = Seq::new(stretch.scan.given);
-        if open.log.name.is_none() && stretch.is_to_end && page.contradicts(end, None) {
+        let known = page.known();
+        let stretch = open.stretch(page)?;
+        if open.contradicts(page, &stretch) {
             return Ok(PageEnd::Contradiction);
         }
-        let mut problems =
-            damage_after(&open.path, &stretch.scan, stretch.from, stretch.len, known);
-        if let Some(last) = open.log.name.as_ref().map(|name| name.range().1)
-            && stretch.is_to_end
-            && end < last
-            && known < last
-        {
-            problems.push(archive::early_end(&open.path, end, last).at(open.len));
-        }
+        let mut problems = open.problems_after(known, &stretch);
+        let Stretch { from, scan, is_to_end, .. } = stretch;
         let (mut last_offset, mut is_full) = (0, false);
-        for found in stretch.scan.lines {
-            let (seq, crc) = (Seq::new(found.line.seq), found.line.crc);
-            // A tombstone has the number of the last line that it stands for.
-            if page.contradicts(seq, Some(crc)) && !found.line.is_tombstone() {
-                return Ok(PageEnd::Contradiction);
-            }
-            is_full = is_new(found.line.seq) && page.is_full();
+        let is_new = |found: &ScannedLine| found.line.seq > known.get();
+        for found in scan.lines.into_iter().filter(is_new) {
+            is_full = page.is_full();
             if is_full {
                 break;
             }
-            if is_new(found.line.seq) {
-                last_offset = stretch.from + found.offset as u64;
-            }
-            page.add(&open.log, found.line, found.len as u64, |digest| {
-                read_blob(&self.env, digest)
-            })?;
+            last_offset = from + found.offset as u64;
+            let read = |digest: &str| read_blob(&self.env, digest);
+            page.add(&open.log, found.line, found.len as u64, read)?;
         }
+        let is_end = is_to_end && !is_full;
         // The damage behind the last line of the live log is told with the next line.
-        let is_sealed_end = open.log.name.is_some() && stretch.is_to_end && !is_full;
-        problems.retain(|problem| is_sealed_end || problem.offset <= last_offset);
+        problems
+            .retain(|problem| (is_end && open.log.name.is_some()) || problem.offset <= last_offset);
         page.add_problems(problems);
-        Ok(if is_full || !stretch.is_to_end { PageEnd::Full } else { PageEnd::End })
+        Ok(if is_end { PageEnd::End } else { PageEnd::Full })
     }
 }
 
-/// Describes the damage behind the last known line of a stretch.
-fn damage_after(
-    path: &Path,
-    scan: &LogScan,
-    from: u64,
-    len: u64,
-    known: Seq,
-) -> Vec<StorageProblem> {
-    let last = scan.lines.iter().rfind(|found| found.line.seq <= known.get());
-    let behind = last.map(|found| from + found.offset as u64);
-    let mut problems = scan_problems(path, len as usize, scan, from);
-    problems.retain(|problem| {
-        problem.kind == StorageProblemKind::Damage && Some(problem.offset) > behind
-    });
-    problems
+impl OpenLog {
+    /// Reads as many lines as the page needs.
+    fn stretch(&self, page: &PageBuilder) -> Result<Stretch, StorageError> {
+        let is_enough = |scan: &LogScan| {
+            let is_new = |found: &&ScannedLine| found.line.seq > page.known().get();
+            let new = scan.lines.iter().filter(is_new).count();
+            page.is_filled_by(new, scan.good_len as u64)
+        };
+        let stretch = stretch_after(&*self.file, self.len, page.from().get() - 1, is_enough);
+        stretch.map_err(|error| StorageError::io("read", &self.path, error))
+    }
+
+    /// Whether the cursor of the page is that of other lines.
+    fn contradicts(&self, page: &PageBuilder, stretch: &Stretch) -> bool {
+        let is_live_end = self.log.name.is_none() && stretch.is_to_end;
+        let is_other = |found: &ScannedLine| {
+            // A tombstone has the number of the last line that it stands for.
+            let line = Some(&found.line).filter(|line| !line.is_tombstone());
+            line.is_some_and(|line| page.contradicts(Seq::new(line.seq), Some(line.crc)))
+        };
+        (is_live_end && page.contradicts(Seq::new(stretch.scan.given), None))
+            || stretch.scan.lines.iter().any(is_other)
+    }
+
+    /// Describes the damage of a stretch behind the last known line.
+    fn problems_after(&self, known: Seq, stretch: &Stretch) -> Vec<StorageProblem> {
+        let last = self.log.name.as_ref().map(|name| name.range().1);
+        if last.is_some_and(|last| last <= known) {
+            // The reader was told when it read the log.
+            return Vec::new();
+        }
+        let Stretch { from, len, scan, is_to_end } = stretch;
+        let before = scan.lines.iter().rfind(|found| found.line.seq <= known.get());
+        let behind = before.map(|found| from + found.offset as u64);
+        let mut problems = scan_problems(&self.path, *len as usize, scan, *from);
+        problems.retain(|problem| {
+            problem.kind == StorageProblemKind::Damage && Some(problem.offset) > behind
+        });
+        let end = Seq::new(scan.given);
+        if let Some(last) = last.filter(|last| *is_to_end && end < *last) {
+            problems.push(archive::early_end(&self.path, end, last).at(self.len));
+        }
+        problems
+    }
 }
 
 fn unreadable_log(path: &Path) -> StorageProblem {

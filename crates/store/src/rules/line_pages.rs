@@ -80,8 +80,13 @@ impl PageBuilder {
         self.page.cursor.seq
     }
 
+    /// Whether so many lines with so many bytes fill the page, and there is one more.
+    pub fn is_filled_by(&self, lines: usize, bytes: u64) -> bool {
+        lines > self.room() || (lines > 0 && self.bytes + bytes > PAGE_BYTES_MAX)
+    }
+
     /// Returns the number of lines that the page still takes.
-    pub fn room(&self) -> usize {
+    fn room(&self) -> usize {
         self.limit - self.page.lines.len()
     }
 
@@ -205,6 +210,9 @@ mod tests {
             builder.add(&paged(&lines), line.clone(), PAGE_BYTES_MAX, no_blobs).expect("no blobs");
         }
         assert!(builder.is_full());
+        let builder = PageBuilder::new(LinesCursor::START, 9);
+        assert!(builder.is_filled_by(1, PAGE_BYTES_MAX + 1) && builder.is_filled_by(10, 10));
+        assert!(!builder.is_filled_by(0, PAGE_BYTES_MAX + 1) && !builder.is_filled_by(9, 10));
     }
 
     #[test]
