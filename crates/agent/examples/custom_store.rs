@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
-    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatLook, ChatOverview,
-    MemoryError, Moment, ProjectRecords, StorageError, StoreFuture,
+    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatOverview,
+    ChatPage, MemoryError, Moment, ProjectRecords, StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -22,8 +22,12 @@ struct Counted {
 }
 
 impl Store for Counted {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
-        self.chats.chats()
+    fn chats(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError> {
+        self.chats.chats(after, limit)
     }
 
     // The default opens every chat; the store inside reads less.

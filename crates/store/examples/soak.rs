@@ -241,7 +241,7 @@ async fn verify(dir: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let store = open(dir)?;
-    for look in store.chats().await? {
+    for look in store.chats(None, usize::MAX).await?.chats {
         match look.key {
             Ok(key) => {
                 let chat = store.open(&key).await?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, AppendError, ChangeFuture, ChatKey, ContextLog, Delivery, DerivedFiles, Import,
-    ImportError, Imported, LaneError, LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment, NewLine,
-    Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
+    AcceptError, AppendError, ChangeFuture, ChatKey, ChatSizes, ContextLog, Delivery, DerivedFiles,
+    Import, ImportError, Imported, LaneError, LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment,
+    NewLine, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
     SealedName, StorageError, StorageProblem, StoreFuture, View,
 };
 
@@ -68,6 +68,17 @@ pub trait Chat: Send + Sync {
                 journal: self.runs().journal().await?,
             })
         })
+    }
+
+    /// Returns the sizes of the chat's logs, for [`Chat::note_idle`]. A store that remembers no idle chats has none.
+    fn sizes(&self) -> StoreFuture<'_, ChatSizes, ReadError> {
+        Box::pin(async { Ok(ChatSizes::default()) })
+    }
+
+    /// Remembers that nothing is left to do in the chat at these sizes. The caller has taken them before the look by
+    /// which it knows that, and while it held the lane.
+    fn note_idle(&self, _sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
+        Box::pin(async { Ok(()) })
     }
 
     /// Lists the problems of the stored chat, without changing it.

@@ -53,6 +53,22 @@ pub struct FileLook {
     pub names: u64,
 }
 
+/// The properties of a file and the time of the last write to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedLook {
+    /// The properties of the file.
+    pub look: FileLook,
+    /// The time of the last write, on a disk that keeps it.
+    pub modified: Option<Timestamp>,
+}
+
+/// Looks at many paths below one folder, at the price of one call for each.
+pub trait FolderLooks {
+    /// Returns the properties of a path below the folder. Only the last name of the path is not followed, so nothing
+    /// but order and sizes may depend on it.
+    fn look(&self, path: &Path) -> io::Result<TimedLook>;
+}
+
 /// A file that was opened by a path in which links are followed.
 pub enum LinkedFile {
     /// A plain file in the project folder.
@@ -86,6 +102,10 @@ pub trait Disk: Send + Sync {
     fn stat(&self, path: &Path) -> io::Result<FileLook>;
     /// Returns the time of the last write to a file, or `None` on a disk that does not keep it.
     fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
+        Ok(None)
+    }
+    /// Opens a folder for many looks; `None` on a disk where each look costs the same in any way.
+    fn looks_below(&self, _folder: &Path) -> io::Result<Option<Box<dyn FolderLooks + '_>>> {
         Ok(None)
     }
     /// Returns the names in a folder, sorted.

@@ -31,6 +31,7 @@
 mod changes;
 mod chat;
 mod chat_folder;
+mod chat_list;
 mod clock;
 mod context_log;
 pub mod conversation;
@@ -52,6 +53,7 @@ mod store_future;
 pub use changes::{ChangeFeed, ChangeFuture, ChangedChats, Moment};
 pub use chat::{About, Chat, ChatState, Lane, Synced};
 pub use chat_folder::chat_folder;
+pub use chat_list::{ChatCursor, ChatLook, ChatPage, ChatSizes};
 pub use clock::SystemClock;
 pub use context_log::{ContextLog, LogFeatures};
 pub use derived::{Derived, DerivedFiles, DerivedState};
@@ -79,5 +81,5 @@ pub use ship_record::{
     SourceRange, StorageProblem, StorageProblemKind, TEXT_BYTES_MAX, Timestamp, VIA_NOTICE, View,
     has_marked_notice, has_notice_mark, notices, text_of_file, without_notices,
 };
-pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
+pub use store::{BlobRef, ChatContent, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -12,21 +12,26 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 
 use crate::{
-    About, BlobError, ChangeFuture, ChangedChats, Chat, ChatKey, Durability, Head, LedgerLine,
-    MemoryError, Moment, ProjectRecords, ReadError, StorageError, StorageProblem, StoreFuture,
-    Timestamp, View,
+    About, BlobError, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatKey, ChatPage, Durability,
+    Head, LedgerLine, MemoryError, Moment, ProjectRecords, ReadError, StorageError, StorageProblem,
+    StoreFuture, Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
 pub trait Store: Send + Sync {
-    /// Lists the chats, with one look at the sizes of each; none is opened.
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError>;
+    /// Lists at most `limit` chats behind a place, the newest activity first, with one look at the sizes of each; none is
+    /// opened. A chat that becomes active between two pages may be on neither: it is now at the beginning of the list.
+    fn chats(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError>;
 
     /// Returns what a list shows of each chat. This costs little more than a look at its files.
     fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
         Box::pin(async move {
             let mut overviews = Vec::new();
-            for look in self.chats().await? {
+            for look in self.chats(None, usize::MAX).await?.chats {
                 let content = match &look.key {
                     Ok(key) => overview_of(self, key).await,
                     Err(_) => Ok(None),
@@ -112,19 +117,6 @@ async fn overview_of<S: Store + ?Sized>(
     let Some(chat) = store.open(key).await? else { return Ok(None) };
     let state = chat.state(usize::MAX).await?;
     Ok(Some(ChatContent::new(state.about, state.view, state.new_lines)))
-}
-
-/// The result of one look at the files of a chat.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChatLook {
-    /// The key of the chat, or the problem with its folder.
-    pub key: Result<ChatKey, StorageProblem>,
-    /// The number of bytes in the log of the active context.
-    pub context_bytes: u64,
-    /// The number of bytes in the ledger.
-    pub ledger_bytes: u64,
-    /// The number of bytes in the journal of the last run.
-    pub journal_bytes: u64,
 }
 
 /// A reference to stored bytes.

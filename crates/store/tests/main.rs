@@ -9,6 +9,7 @@
 )]
 
 mod behind;
+mod chat_list;
 mod contract;
 mod damage;
 mod emptied;

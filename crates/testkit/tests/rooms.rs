@@ -53,7 +53,7 @@ const CRATES: &[(&str, &str)] = &[
     (
         "store",
         "conversation file rules disk chat_folder scan store records chat context_log derived ledger run_records \
-         store_future import clock changes error line rotation",
+         chat_list store_future import clock changes error line rotation",
     ),
     (
         "testkit",

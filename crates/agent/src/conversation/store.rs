@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use ship_message::json::Object;
 use ship_store::{
-    About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatKey,
-    ChatLook, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError, Ledger, LedgerSeq,
-    MemoryError, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged, ReadError,
-    RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem, Store,
-    StoreFuture, Synced,
+    About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat,
+    ChatCursor, ChatKey, ChatPage, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError,
+    Ledger, LedgerSeq, MemoryError, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged,
+    ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError,
+    StorageProblem, Store, StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -33,8 +33,12 @@ impl ConversationStore {
 }
 
 impl Store for ConversationStore {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
-        self.memory.chats()
+    fn chats(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError> {
+        self.memory.chats(after, limit)
     }
 
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {

@@ -92,7 +92,7 @@ async fn requests_answered_together(
     let id = of_record.as_deref().unwrap_or(id);
     let mut ids = BTreeSet::from([id.to_owned()]);
     let store = session.store()?;
-    for look in store.chats().await? {
+    for look in store.chats(None, usize::MAX).await?.chats {
         let Ok(key) = look.key else { continue };
         // An unreadable chat adds nothing here, but its log may.
         let messages = active_messages(&*store, &key).await.unwrap_or_default();

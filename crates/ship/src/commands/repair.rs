@@ -37,7 +37,7 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
     let store = session.store()?;
     let mut report = RepairReport::default();
     let mut busy = None;
-    for look in store.chats().await? {
+    for look in verify::chats_by_name(&*store).await? {
         report.chats += 1;
         match look.key {
             Err(problem) => report.left.push(problem),

@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, RepairEffect, StorageProblem, StorageProblemKind, Store, chat_folder};
+use ship_store::{
+    ChatKey, ChatLook, RepairEffect, StorageError, StorageProblem, StorageProblemKind, Store,
+    chat_folder,
+};
 
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +18,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let store = session.store()?;
     let mut problems = Vec::new();
     let mut chats = 0;
-    for look in store.chats().await? {
+    for look in chats_by_name(&*store).await? {
         chats += 1;
         match look.key {
             Err(problem) => problems.push(problem),
@@ -116,4 +119,14 @@ pub(super) fn describe_problem(problem: &StorageProblem, style: Style) -> String
     let kind = problem.kind.name().replace('_', " ");
     let kind = if problem.is_reported { style.dim(&kind) } else { style.red(&kind) };
     format!("{kind} {}: {}", style.bold(&place), output::escape_unprintable(&problem.message))
+}
+
+/// Returns all chats in the order of their names, in which a person finds one.
+pub(super) async fn chats_by_name(store: &dyn Store) -> Result<Vec<ChatLook>, StorageError> {
+    let mut chats = store.chats(None, usize::MAX).await?.chats;
+    chats.sort_by_cached_key(|look| match &look.key {
+        Ok(key) => chat_folder(key).join("chat.json").display().to_string(),
+        Err(problem) => problem.file.clone(),
+    });
+    Ok(chats)
 }

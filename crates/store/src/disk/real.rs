@@ -15,7 +15,10 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::change_marks::ChangeMarks;
-use super::{ChangeWatch, Disk, DiskFile, FileLook, LinkedFile, NodeKind, OpenMode, SeenChange};
+use super::{
+    ChangeWatch, Disk, DiskFile, FileLook, FolderLooks, LinkedFile, NodeKind, OpenMode, SeenChange,
+    TimedLook,
+};
 use crate::Timestamp;
 
 // Chats are private, so other accounts get no access.
@@ -181,8 +184,11 @@ impl Disk for RealDisk {
     fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
         let (parent, name) = self.parent(path)?;
         let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let millis = stat.st_mtime * 1000 + stat.st_mtime_nsec as i64 / 1_000_000;
-        Ok(Some(Timestamp::from_millis(millis)))
+        Ok(Some(modified(&stat)))
+    }
+
+    fn looks_below(&self, folder: &Path) -> io::Result<Option<Box<dyn FolderLooks + '_>>> {
+        Ok(Some(Box::new(OpenFolder(self.folder(folder)?))))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -210,6 +216,26 @@ impl Disk for RealDisk {
     fn watch_changes(&self, seen: SeenChange) -> io::Result<Option<ChangeWatch>> {
         self.marks.watch(&self.root, seen).map(Some)
     }
+}
+
+/// A folder that is open for looks at the files below it.
+struct OpenFolder(OwnedFd);
+
+impl FolderLooks for OpenFolder {
+    fn look(&self, path: &Path) -> io::Result<TimedLook> {
+        let stat = rustix::fs::statat(&self.0, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(TimedLook { look: file_look(&stat), modified: Some(modified(&stat)) })
+    }
+}
+
+/// Returns the time of the last write.
+fn modified(stat: &Stat) -> Timestamp {
+    Timestamp::from_millis(stat.st_mtime * 1000 + whole_millis(stat.st_mtime_nsec))
+}
+
+/// Converts nanoseconds, which have another type on each system.
+fn whole_millis(nanos: impl TryInto<i64>) -> i64 {
+    nanos.try_into().unwrap_or(0) / 1_000_000
 }
 
 struct RealFile {

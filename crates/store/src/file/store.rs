@@ -10,6 +10,8 @@ use tokio::time::Instant;
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
+use super::chat_list::look_at_logs;
+use super::idle_chats::IdleNotes;
 use super::log_reading::first_line;
 use super::memory;
 use super::message_count;
@@ -22,13 +24,13 @@ use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
-    Chat, ChatContent, ChatKey, ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery,
-    Derived, DerivedFiles, DerivedState, Import, ImportError, Imported, Lane, LaneError,
-    LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, MemoryError,
-    MessageId, MessagePlace, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged,
-    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
-    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
-    View,
+    Chat, ChatContent, ChatCursor, ChatKey, ChatLook, ChatOverview, ChatPage, ChatSizes, ChatState,
+    ContextId, ContextLog, Delivery, Derived, DerivedFiles, DerivedState, Import, ImportError,
+    Imported, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor,
+    LinesPage, MemoryError, MessageId, MessagePlace, Moment, NewLine, Position, ProjectRecords,
+    PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords,
+    SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture,
+    StoreOptions, Synced, View,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -40,9 +42,10 @@ const LANE_LOOK: Duration = Duration::from_millis(500);
 /// A store in the `.ship` folder of a project. Clones share it. It needs a tokio runtime with a timer.
 #[derive(Clone)]
 pub struct FileStore {
-    env: Arc<Env>,
+    pub(super) env: Arc<Env>,
     open: Arc<OpenChats>,
     records: Arc<FileRecords>,
+    idle: Arc<IdleNotes>,
 }
 
 impl FileStore {
@@ -60,7 +63,7 @@ impl FileStore {
     pub fn on_disk(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
         let env = Arc::new(Env::new(disk, options));
         let records = Arc::new(FileRecords::new(Arc::clone(&env)));
-        Self { env, open: Arc::default(), records }
+        Self { env, open: Arc::default(), records, idle: Arc::default() }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -115,7 +118,7 @@ impl FileStore {
 
     /// Looks at a folder below `.ship/chat`; `None` if it is not a chat. A problem is reported for its own chat,
     /// and the others are listed all the same.
-    fn look_at_folder(&self, folder: &str) -> Option<ChatLook> {
+    pub(super) fn look_at_folder(&self, folder: &str) -> Option<ChatLook> {
         let paths = Paths::new(folder);
         match self.look_into(folder, &paths) {
             Ok(look) => look,
@@ -157,8 +160,7 @@ impl FileStore {
                 }
             },
         };
-        let journal_bytes = size(&paths.messages.join("run.jsonl"))?;
-        Ok(Some(ChatLook { key: Ok(key), context_bytes, ledger_bytes, journal_bytes }))
+        Ok(Some(look_of(Ok(key))))
     }
 
     /// Finds the key of a chat that has lost its `chat.json`. The head of a log has it, and a short key is also the
@@ -186,7 +188,12 @@ fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> Ch
     let remedy = "restore it from a backup; `chat.json` names this chat";
     let problem = StorageProblem::new(paths.about.display().to_string(), kind, message, remedy);
     let problem = StorageProblem { repair: RepairEffect::Nothing, ..problem };
-    ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }
+    look_of(Err(problem))
+}
+
+/// Makes a look at a chat of which only the key is known.
+fn look_of(key: Result<ChatKey, StorageProblem>) -> ChatLook {
+    ChatLook { key, sizes: ChatSizes::default(), activity: None, may_have_work: true }
 }
 
 /// Runs `work` where it may block. It runs to its end even if the caller no longer waits for it.
@@ -233,12 +240,13 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
 }
 
 impl Store for FileStore {
-    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, StorageError> {
+    fn chats(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError> {
         let store = self.clone();
-        blocking(move || {
-            let folders = store.env.list(Path::new(".ship/chat"))?;
-            Ok(folders.iter().filter_map(|folder| store.look_at_folder(folder)).collect())
-        })
+        blocking(move || store.chat_page(after.as_ref(), limit))
     }
 
     fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
@@ -411,6 +419,15 @@ impl Chat for FileChat {
                 journal: chat.journal()?,
             })
         })
+    }
+
+    fn sizes(&self) -> StoreFuture<'_, ChatSizes, ReadError> {
+        self.run(|chat| Ok(look_at_logs(&chat.env, &folder_name(&chat.key)).0))
+    }
+
+    fn note_idle(&self, sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
+        let idle = Arc::clone(&self.store.idle);
+        self.run(move |chat| idle.note(&chat.env, &folder_name(&chat.key), sizes))
     }
 
     fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {

@@ -19,7 +19,7 @@ fn one_bad_chat_is_told_and_the_others_are_listed() {
             put(&disk, Path::new(&format!(".ship/chat/c/{file}")), &of_another);
         }
         put(&disk, Path::new(".ship/chat/.DS_Store"), b"x");
-        let chats = store.chats().await.unwrap();
+        let chats = store.chats(None, usize::MAX).await.unwrap().chats;
         let told: Vec<String> = chats
             .iter()
             .map(|look| match &look.key {
@@ -42,8 +42,8 @@ fn a_folder_that_cannot_be_looked_into_does_not_stop_the_list() {
         let messages = project.0.path().join(".ship/chat/a/messages");
         fs::remove_dir_all(&messages).unwrap();
         fs::write(&messages, "a file").unwrap();
-        let chats = store.chats().await.unwrap();
-        assert_eq!(chats.iter().map(|look| look.key.is_ok()).collect::<Vec<_>>(), [false, true]);
+        let chats = store.chats(None, usize::MAX).await.unwrap().chats;
+        assert_eq!(chats.iter().map(|look| look.key.is_ok()).collect::<Vec<_>>(), [true, false]);
     });
 }
 

@@ -2,8 +2,8 @@
 
 use ship_message::json::Object;
 use ship_store::{
-    About, Explain as _, LaneError, LogPiece, MemoryError, NewMessage, Rotation, Seq, StorageError,
-    Store, TEXT_BYTES_MAX,
+    About, ChatLook, Explain as _, LaneError, LogPiece, MemoryError, NewMessage, Rotation, Seq,
+    StorageError, Store, TEXT_BYTES_MAX,
 };
 
 use super::context_log::event;
@@ -56,14 +56,61 @@ pub async fn a_chat_keeps_what_it_is_about(store: &dyn Store) {
     assert_eq!(chat.about().await.unwrap(), changed);
 }
 
-pub async fn chats_are_listed_with_their_sizes(store: &dyn Store) {
-    assert!(store.chats().await.unwrap().is_empty());
-    Begun::new(store, "b").await.say("m1").await;
-    store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
-    let chats = store.chats().await.unwrap();
-    let keys: Vec<&str> = chats.iter().map(|c| c.key.as_ref().unwrap().as_str()).collect();
-    assert_eq!(keys, ["a", "b"]);
-    assert!(chats[0].context_bytes == 0 && chats[1].context_bytes > 0, "{chats:?}");
+pub async fn chats_are_listed_by_pages_with_their_sizes(store: &dyn Store) {
+    assert_eq!(listed(store, 9).await, []);
+    store.create(&"empty".parse().unwrap(), About::default()).await.unwrap();
+    for key in ["a", "b", "c", "d"] {
+        Begun::new(store, key).await.say("m1").await;
+    }
+    let all = listed(store, usize::MAX).await;
+    let mut keys: Vec<&str> = all.iter().map(|look| look.key.as_ref().unwrap().as_str()).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["a", "b", "c", "d", "empty"]);
+    for look in &all {
+        let is_empty = look.key.as_ref().unwrap().as_str() == "empty";
+        assert_eq!(look.sizes.context_bytes == 0, is_empty, "{look:?}");
+    }
+    assert!(all.is_sorted_by(|a, b| a.activity >= b.activity), "{all:?}");
+    for limit in [1, 2, 4, 5] {
+        assert_eq!(listed(store, limit).await, all, "by pages of {limit}");
+    }
+}
+
+/// Lists all chats by pages of at most `limit`.
+async fn listed(store: &dyn Store, limit: usize) -> Vec<ChatLook> {
+    let (mut chats, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.chats(after, limit).await.unwrap();
+        assert!(page.chats.len() <= limit, "{page:?}");
+        chats.extend(page.chats);
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return chats,
+        }
+    }
+}
+
+pub async fn a_chat_may_have_work_until_it_is_seen_idle_at_its_sizes(store: &dyn Store) {
+    let mut begun = Begun::new(store, "a").await;
+    begun.say("m1").await;
+    let chat = begun.chat.clone();
+    let may_have_work = async || store.chats(None, 9).await.unwrap().chats[0].may_have_work;
+    assert!(may_have_work().await);
+    let before = chat.sizes().await.unwrap();
+    chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    chat.note_idle(before).await.unwrap();
+    assert!(may_have_work().await, "an entry came after the look");
+    for part in ["ledger", "context", "journal"] {
+        let sizes = chat.sizes().await.unwrap();
+        chat.note_idle(sizes).await.unwrap();
+        assert!(!may_have_work().await, "{part}");
+        match part {
+            "ledger" => drop(chat.ledger().accept(entry("k2", "x")).await.unwrap()),
+            "context" => begun.say("m2").await,
+            _ => begun.lane.begin_journal(Object::new()).await.unwrap(),
+        }
+        assert!(may_have_work().await, "{part}");
+    }
 }
 
 pub async fn hostile_keys_are_kept_apart(store: &dyn Store) {
@@ -78,7 +125,7 @@ pub async fn hostile_keys_are_kept_apart(store: &dyn Store) {
         let chat = store.open(&key.parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ids(&*chat).await, [format!("of {key}")]);
     }
-    assert_eq!(store.chats().await.unwrap().len(), keys.len());
+    assert_eq!(listed(store, 3).await.len(), keys.len());
 }
 
 pub async fn a_lane_that_is_free_is_had_without_waiting(store: &dyn Store) {

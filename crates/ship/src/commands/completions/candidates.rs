@@ -37,8 +37,8 @@ pub(super) fn chats(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn chat_keys() -> Option<Vec<ChatKey>> {
     let store = open_store(&project()?, Arc::new(SystemClock)).ok()?;
-    let found = process::runtime().ok()?.block_on(store.chats()).ok()?;
-    Some(found.into_iter().filter_map(|found| found.key.ok()).collect())
+    let found = process::runtime().ok()?.block_on(store.chats(None, usize::MAX)).ok()?;
+    Some(found.chats.into_iter().filter_map(|found| found.key.ok()).collect())
 }
 
 /// Returns the ids of the contexts that the typed text begins, by id or title, with their titles.
