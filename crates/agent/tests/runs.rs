@@ -6,6 +6,7 @@ mod blocks;
 mod endings;
 mod frozen;
 mod full_disk;
+mod idle;
 mod inspected;
 mod killed;
 mod limits;

@@ -118,16 +118,31 @@ impl Agent {
             let held = LaneLoop::new(locked.clone());
             let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop, wanted))).await?;
             outcome = done.outcome.or(outcome);
+            // Taken before the look below, which sees everything up to these sizes.
+            let sizes = chat.sizes().await?;
             locked.lane.release().await;
             // A message that arrived between the last look and the release of the lane would have no run.
             let goes_on = match &outcome {
-                Some(Outcome::Parked) => self.engine.goes_on_undecided(&*chat, done.inbox).await?,
+                Some(Outcome::Parked) => {
+                    Some(self.engine.goes_on_undecided(&*chat, done.inbox).await?)
+                }
                 answered => {
                     self.engine.has_pending_input(&*chat, done.inbox, answered.as_ref()).await?
                 }
             };
-            if !goes_on || stop.is_stopped() {
+            // A run that was told to stop may have left something to do.
+            if stop.is_stopped() {
                 return Ok(outcome);
+            }
+            match goes_on {
+                Some(true) => {}
+                None => return Ok(outcome),
+                Some(false) => {
+                    if let Err(error) = chat.note_idle(sizes).await {
+                        self.engine.log_error(&*chat, &error);
+                    }
+                    return Ok(outcome);
+                }
             }
             // The sender of the next message waits for the lane. If it does not take it, its process is gone.
             let is_answered = wanted.is_some() && done.inbox >= wanted;
@@ -194,25 +209,28 @@ impl Agent {
 
 impl Engine {
     /// Whether messages wait behind the inbox cursor. If the ledger cannot be read after an answer, the answer
-    /// still counts: the error goes to the log, and the next run of the chat looks again.
+    /// still counts: the error goes to the log, the result is `None`, and the next run of the chat looks again.
     pub(crate) async fn has_pending_input(
         &self,
         chat: &dyn Chat,
         inbox: Option<LedgerSeq>,
         answered: Option<&Outcome>,
-    ) -> Result<bool, ReadError> {
+    ) -> Result<Option<bool>, ReadError> {
         match has_input(chat, inbox).await {
-            Ok(has_input) => Ok(has_input),
+            Ok(has_input) => Ok(Some(has_input)),
             Err(error) if answered.is_some() => {
-                let fields = vec![("message", Json::from(self.project.mask(&error.to_string())))];
-                self.log.write(
-                    chat.key(),
-                    RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() },
-                );
-                Ok(false)
+                self.log_error(chat, &error);
+                Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Writes an error to the log that does not stop a run.
+    fn log_error(&self, chat: &dyn Chat, error: &dyn std::error::Error) {
+        let fields = vec![("message", Json::from(self.project.mask(&error.to_string())))];
+        let entry = RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() };
+        self.log.write(chat.key(), entry);
     }
 }
 

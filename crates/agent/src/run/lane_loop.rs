@@ -68,11 +68,12 @@ impl LaneLoop {
             if ended
                 || stop.is_stopped()
                 || wanted.is_some() && done.inbox >= wanted
-                || !self
+                || self
                     .locked
                     .engine
                     .has_pending_input(&*self.locked.chat, done.inbox, last.as_ref())
                     .await?
+                    != Some(true)
             {
                 return Ok(LaneResult { outcome: last, inbox: done.inbox });
             }

@@ -84,8 +84,9 @@ fn cases(base: &Base) -> Vec<Case<'_>> {
         if name.starts_with("skills/") || (midway && !matters) {
             continue;
         }
-        let is_mark = name.starts_with("changed/");
-        let is_expected = is_blob || is_mark || name.starts_with(CHAT);
+        // These two belong to the project: marks of changes, and the sizes of idle chats.
+        let is_shared = name.starts_with("changed/") || name == "idle.jsonl";
+        let is_expected = is_blob || is_shared || name.starts_with(CHAT);
         assert!(is_expected, "{name} is a file that nobody expected");
         let older = base.older.get(&name).map_or(0, Vec::len);
         let injuries = Injury::all(&bytes, older, if is_blob { BLOB_LINES } else { usize::MAX });
