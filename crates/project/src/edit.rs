@@ -39,9 +39,8 @@ pub struct SettingsEditor {
 }
 
 impl SettingsEditor {
-    /// Makes an editor for the project in `root`. The arguments are those of [`Project::load_with_user_settings`].
-    ///
-    /// [`Project::load_with_user_settings`]: crate::Project::load_with_user_settings
+    /// Makes an editor for the project in `root`, with what a [`Project`](crate::Project::load_with_user_settings) is
+    /// loaded with.
     pub fn new(
         root: impl Into<PathBuf>,
         user_file: Option<PathBuf>,
