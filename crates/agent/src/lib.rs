@@ -77,7 +77,7 @@
 //! # Attachments
 //!
 //! A text is sent as it is. A message with files is an [`Inbound`] with [`Attachment`]s, which are as durable as its
-//! text. Every model reads a [`Attachment::Text`]; a picture goes to models that take pictures, and others read a note
+//! text. Every model reads an [`Attachment::Text`]; a picture goes to models that take pictures, and others read a note
 //! in its place.
 //!
 //! ```
