@@ -187,7 +187,7 @@ pub use records::{
 };
 pub use reply::{Outcome, Reply, UnfinishedReply};
 pub use rules::{ContextRules, Rules};
-pub use run::ReplyStream;
+pub use run::{ReplyStream, StopOutcome};
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 // Everything that a program needs to use an agent, so that it depends on this crate alone.
 pub use ship_message as message;

@@ -17,6 +17,9 @@ pub enum Outcome {
     Failed(String),
     /// The run waits for a person's approval or for a tool of the client.
     Parked,
+    /// The run was told to leave ([`Stop::leave`](crate::Stop::leave)). It stays in its journal, and the next run of the
+    /// chat continues it.
+    Left,
 }
 
 /// The reply of an agent to a message.
@@ -64,7 +67,7 @@ impl Reply {
     pub fn into_result(self) -> Result<Self, UnfinishedReply> {
         match self.outcome {
             Outcome::Done => Ok(self),
-            Outcome::Stopped | Outcome::Failed(_) | Outcome::Parked => {
+            Outcome::Stopped | Outcome::Failed(_) | Outcome::Parked | Outcome::Left => {
                 Err(UnfinishedReply(Box::new(self)))
             }
         }
@@ -125,6 +128,7 @@ fn problem(outcome: &Outcome) -> &str {
         Outcome::Done => "the run has ended",
         Outcome::Stopped => "the run was stopped before the end of its answer",
         Outcome::Failed(sentence) => sentence,
+        Outcome::Left => "the run was left, and the next one continues it",
         Outcome::Parked => "the run waits for an approval, or for the output of a client's tool",
     }
 }

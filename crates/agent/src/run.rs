@@ -9,10 +9,11 @@
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
-//!   tries to switch, and `agent_operate` takes a person's operation.
+//!   tries to switch, and `agent_operate` takes a person's operation, and `agent_stop` stops a run of any process.
 
 mod agent_operate;
 mod agent_runs;
+mod agent_stop;
 mod answer_end;
 mod chat_send;
 mod deadline;
@@ -35,4 +36,5 @@ mod tool_calls;
 mod tool_host;
 mod undecided;
 
+pub use agent_stop::StopOutcome;
 pub use send::ReplyStream;

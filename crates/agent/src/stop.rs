@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 pub struct Stop {
     notify: Arc<Notify>,
     is_stopped: Arc<AtomicBool>,
+    is_leaving: Arc<AtomicBool>,
 }
 
 impl Stop {
@@ -18,6 +19,16 @@ impl Stop {
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.notify.notify_one();
+    }
+
+    /// Tells the run to leave between two steps, for a process that ends. Nothing of the run is lost or settled: it stays
+    /// in its journal, and the next run of the chat, in any process, continues it.
+    pub fn leave(&self) {
+        self.is_leaving.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

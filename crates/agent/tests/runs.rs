@@ -19,4 +19,5 @@ mod recorded;
 mod replies;
 mod sends;
 mod settled;
+mod stopped;
 mod streamed;

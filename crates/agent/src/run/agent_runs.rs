@@ -131,7 +131,7 @@ impl Agent {
                 }
             };
             // A run that was told to stop may have left something to do.
-            if stop.is_stopped() {
+            if stop.is_stopped() || stop.is_leaving() {
                 return Ok(outcome);
             }
             match goes_on {

@@ -109,7 +109,7 @@ pub(crate) fn answer_metadata(
     metadata.set_kind(MessageKind::Normal);
     metadata.set_source(MessageSource::Egress);
     match outcome {
-        Outcome::Done | Outcome::Parked => {}
+        Outcome::Done | Outcome::Parked | Outcome::Left => {}
         Outcome::Stopped => metadata.set_interrupted(),
         Outcome::Failed(sentence) => metadata.set_error(sentence.as_str()),
     }

@@ -63,7 +63,7 @@ impl LaneLoop {
         let mut last = None;
         loop {
             let done = self.run_next(stop).await?;
-            let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
+            let ended = matches!(done.outcome, None | Some(Outcome::Parked | Outcome::Left));
             last = done.outcome.or(last);
             if ended
                 || stop.is_stopped()
@@ -227,6 +227,35 @@ impl LaneLoop {
             known =
                 self.do_operation(state.about, view, journal, &request_line, &operation).await?;
         }
+    }
+
+    /// Ends a run that was stopped and that no process works on, with what it has said.
+    pub(crate) async fn end_stopped_run(&self, run_id: &str) -> Result<(), RunError> {
+        let (state, _) = self.read(None).await?;
+        let Some(view) = state.view else { return Ok(()) };
+        let journal = Journal::read(&state.journal).filter(|it| it.start.run_id == run_id);
+        let open = journal.as_ref().filter(|it| !it.has_ended).map(|it| it.start.clone());
+        let delivered = self.is_delivered(Some(&view), open.as_ref()).await?;
+        match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
+            Recovery::Continue(journal)
+            | Recovery::Parked(journal)
+            | Recovery::Settled(journal) => {
+                let work = self.active_run(state.about, &view, &journal).await;
+                let progress = RunProgress::new(&work, journal).await;
+                finish(&work, progress, Outcome::Stopped).await?;
+            }
+            Recovery::Deliver(message) => {
+                if let Some(start) = open {
+                    self.close_run(state.about, &view, start, &message).await?;
+                }
+            }
+            Recovery::Idle | Recovery::RunPending => {
+                if open.is_some() {
+                    finish::end_journal(&*self.locked.lane).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Performs one operation. An interrupted or parked run moves along with it, or ends here. Returns the view after

@@ -72,7 +72,7 @@ pub(super) fn last_chunk(outcome: &Outcome, mark: Option<FinishReason>) -> Chunk
         Outcome::Done => mark.unwrap_or(FinishReason::Stop),
         Outcome::Failed(_) => mark.unwrap_or(FinishReason::Error),
         Outcome::Parked => FinishReason::ToolCalls,
-        Outcome::Stopped => return Chunk::Abort { reason: None },
+        Outcome::Stopped | Outcome::Left => return Chunk::Abort { reason: None },
     };
     Chunk::Finish { finish_reason: Some(finish_reason), message_metadata: None }
 }

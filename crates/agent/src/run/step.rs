@@ -21,7 +21,7 @@ use super::{deadline, tool_calls};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
-use crate::inbox::NextInput;
+use crate::inbox::{NextInput, is_stopped};
 use crate::reply::Outcome;
 use crate::request::ModelCall;
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -66,6 +66,10 @@ async fn run_steps(
         {
             break Outcome::Stopped;
         }
+        if stop.is_leaving() && next != NextAction::Done {
+            // Subscribers learn of it when the run is dropped; the journal has all that it has done.
+            return Ok(Outcome::Left);
+        }
         match next {
             NextAction::Done => break Outcome::Done,
             NextAction::Switch(call) => make_switch(work, &mut progress, &call).await?,
@@ -103,7 +107,7 @@ enum BoundaryOutcome {
     Stops,
 }
 
-/// Performs the operations that people have asked for during the last step.
+/// Performs the operations that people have asked for during the last step, unless one of them has stopped the run.
 async fn do_queued_operations(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -112,6 +116,9 @@ async fn do_queued_operations(
         let moment = work.locked.chat.moment();
         let queue = NextInput::read_during(work).await?;
         *work.looked_at.lock() = moment;
+        if is_stopped(work).await? {
+            return Ok(BoundaryOutcome::Stops);
+        }
         let Some((request_line, operation)) = queue.operation else {
             return Ok(BoundaryOutcome::On);
         };

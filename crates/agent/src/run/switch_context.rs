@@ -25,7 +25,7 @@ use crate::contexts::{
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{RunEvent, context_notice};
-use crate::inbox::NextInput;
+use crate::inbox::{NextInput, is_stopped};
 use crate::reply::Outcome;
 
 /// Makes the switch that a call has promised.
@@ -117,12 +117,15 @@ pub(crate) async fn ends_run(
     Ok(plan(&work.locked, view.clone(), operation.clone(), moving).await?.is_some())
 }
 
-/// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
+/// Waits until a person stops this run or asks for an operation that ends it. Neither waits for the answer.
 pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
     loop {
         let looked_at = *work.looked_at.lock();
         let moment = work.locked.chat.changed(looked_at).await;
         // After a read error, the ledger is read again, here or at the end of the step.
+        if is_stopped(work).await.unwrap_or_default() {
+            return;
+        }
         if let Ok(NextInput { operation: Some((_, operation)), .. }) =
             NextInput::read_during(work).await
             && operation.ends_run()

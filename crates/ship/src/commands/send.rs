@@ -185,7 +185,7 @@ impl SentAnswer {
     fn texts(&self, answer: &UiMessage, session: &Session) -> Vec<String> {
         let ending = match &self.reply.outcome {
             Outcome::Done => notices(answer).last().filter(|_| self.reply.is_cut()),
-            Outcome::Parked => None,
+            Outcome::Parked | Outcome::Left => None,
             Outcome::Stopped => Some(STOPPED),
             Outcome::Failed(sentence) => Some(sentence.as_str()),
         };
@@ -198,7 +198,7 @@ impl SentAnswer {
     fn failure(&self, session: &Session, answer: &UiMessage, is_silent: bool) -> Option<Failure> {
         let failure = match &self.reply.outcome {
             Outcome::Done if self.reply.is_cut() => cut_failure(answer),
-            Outcome::Done | Outcome::Parked => return None,
+            Outcome::Done | Outcome::Parked | Outcome::Left => return None,
             Outcome::Stopped => stopped_failure(is_silent, self.reply.left_context.as_ref()),
             Outcome::Failed(sentence) => run_failure(session, answer, sentence),
         };
