@@ -39,8 +39,8 @@ pub struct SettingsEditor {
 }
 
 impl SettingsEditor {
-    /// Makes an editor for the project in `root`, with what a [`Project`](crate::Project::load_with_user_settings) is
-    /// loaded with.
+    /// Makes an editor for the project in `root`, with what
+    /// a [`Project`](crate::Project::load_with_user_settings) is loaded with.
     pub fn new(
         root: impl Into<PathBuf>,
         user_file: Option<PathBuf>,

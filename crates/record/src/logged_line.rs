@@ -7,8 +7,8 @@ use crate::{ContextId, ContextLine, SealedLog, SealedName, Seq, StorageProblem};
 pub struct LoggedLine {
     /// The line. Its number is its own, also if it replaces an earlier line of the same id.
     pub line: ContextLine,
-    /// The sealed log that holds the line; `None` for the live log. A line that is live now is sealed later, under the
-    /// same number.
+    /// The sealed log that holds the line; `None` for the live log. A line that is live now is sealed
+    /// later, under the same number.
     pub log: Option<SealedName>,
     /// The context of that log.
     pub context: ContextId,

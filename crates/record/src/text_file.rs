@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// larger file is a mistake, and reading it whole would make the mistake expensive.
 pub const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Returns the text of a file that begins with these bytes; `None` if it is blank. `is_cut` says that the file is
-/// longer.
+/// Returns the text of a file that begins with these bytes; `None` if it is blank. `is_cut` says that
+/// the file is longer.
 ///
 /// Bytes that are not UTF-8 are replaced, surrounding white space is removed, and a text that was cut says so.
 pub fn text_of_file(mut bytes: Vec<u8>, is_cut: bool) -> Option<String> {

@@ -31,8 +31,8 @@ pub struct ChangedChats {
     pub moment: Moment,
     /// The chats that have changed, each once, in no order.
     pub chats: Vec<ChatKey>,
-    /// Whether other chats may have changed too, because the given moment is too long ago or the store was not
-    /// watched.
+    /// Whether other chats may have changed too, because the given moment is too long ago or the
+    /// store was not watched.
     pub is_partial: bool,
 }
 

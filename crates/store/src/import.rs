@@ -28,8 +28,8 @@ pub type ImportSource =
 pub enum ImportPiece {
     /// Begins a log. The store sets `generation`, `sealed` and `inbox` of its head.
     Log(Head),
-    /// A message or an event of the log that was begun last. Its ledger position is left out, because it belongs to
-    /// another ledger.
+    /// A message or an event of the log that was begun last. Its ledger position is left out, because
+    /// it belongs to another ledger.
     Line(NewLine),
 }
 

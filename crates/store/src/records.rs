@@ -22,8 +22,8 @@ pub trait ProjectRecords: Send + Sync {
     /// Reads a record; `None` if there is none with this name.
     fn read(&self, name: &RecordName) -> StoreFuture<'_, Option<StoredRecord>, RecordError>;
 
-    /// Writes a record if its version is still `expected`; with `None`, if there is no such record. Returns the new
-    /// version.
+    /// Writes a record if its version is still `expected`; with `None`, if there is no such record.
+    /// Returns the new version.
     fn put(
         &self,
         name: &RecordName,
@@ -38,8 +38,8 @@ pub trait ProjectRecords: Send + Sync {
         expected: RecordVersion,
     ) -> StoreFuture<'_, (), RecordError>;
 
-    /// Moves a record that cannot be read out of the way, for a caller that can do without it. A record that can be
-    /// read stays.
+    /// Moves a record that cannot be read out of the way, for a caller that can do without it. A record
+    /// that can be read stays.
     fn set_aside(&self, name: &RecordName) -> StoreFuture<'_, (), RecordError>;
 
     /// Lists the names that begin with `prefix`, in order. An unreadable record is listed too.
@@ -67,7 +67,7 @@ pub trait Lease: Send + Sync {
 /// A record as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRecord {
-    /// Its content.
+    /// The content, as its writer gave it.
     pub value: Object,
     /// Its version, for the next write.
     pub version: RecordVersion,
@@ -92,8 +92,8 @@ impl RecordVersion {
 /// The maximum length of a name. With it, the name of a file has less than 255 bytes.
 const NAME_BYTES_MAX: usize = 80;
 
-/// The name of a record or a lease: words of `a` to `z`, digits, `.`, `_` and `-`, joined by `/`. No word begins with a
-/// dot.
+/// The name of a record or a lease: words of `a` to `z`, digits, `.`, `_` and `-`, joined by `/`. No word
+/// begins with a dot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordName(String);
 

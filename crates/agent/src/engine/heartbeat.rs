@@ -24,8 +24,8 @@ impl LockedChat {
     /// the work blocks its thread, there is no sign of life. The work is boxed because it is all that a run does,
     /// too much for the stack of a thread to hold twice.
     ///
-    /// When the lane is lost, the work is dropped where it is, and has no further effect: another process may run the
-    /// chat.
+    /// When the lane is lost, the work is dropped where it is, and has no further effect: another process
+    /// may run the chat.
     pub(crate) async fn with_heartbeat<T>(
         &self,
         work: Pin<Box<impl Future<Output = Result<T, RunError>>>>,

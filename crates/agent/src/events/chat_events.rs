@@ -1,6 +1,6 @@
 //! The events of one chat, which all its readers read from one list.
 //!
-//! A reader is a place in the list, so a reader that does not read costs nothing of its own and delays nobody. The
+//! A reader is a place in the list, so a reader that does not read costs nothing of its own and delays no run. The
 //! list holds the answer that is being written from its first chunk: a reader that joins late begins there, and gets
 //! everything once and in order, like those that were there before. Deltas of one part are joined after a while, but never
 //! across the place of a reader; see [`join`](super::join).

@@ -263,7 +263,7 @@ impl HubState {
         self.chats.retain(|_, events| !is_unused(events, readers));
     }
 
-    /// Forgets a chat that nobody needs.
+    /// Forgets a chat without readers and without a run.
     fn forget_unused(&mut self, chat: &ChatKey) {
         let events = self.chats.get(chat);
         if events.is_some_and(|events| is_unused(events, &self.agent_readers)) {

@@ -14,7 +14,7 @@ use super::hub::SharedHub;
 ///
 /// It begins with the answer that is being written, if there is one: its `start` and its chunks so far, with the deltas
 /// of each text joined. What follows comes as it is sent, none missing and none twice. A listener that reads slowly
-/// delays nobody; it finds more deltas joined.
+/// delays no run; it finds more deltas joined.
 ///
 /// What ended is kept for it until it is 1 MiB behind the beginning of a new answer. Then it gets [`RunEvent::Missed`],
 /// and begins again with that answer.

@@ -1,5 +1,5 @@
-//! A stop in the ledger: the entry names the run that it stops, so no other run is stopped by it, however late it is
-//! read.
+//! A stop in the ledger: the entry names the run that it stops, so no other run is stopped by it, however
+//! late it is read.
 
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, LedgerBody, LedgerEntry, LedgerLine, ReadError, Timestamp};

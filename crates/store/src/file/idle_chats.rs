@@ -46,8 +46,8 @@ impl IdleNotes {
     }
 }
 
-/// Reads the sizes at which each chat was last seen idle, by its folder. A line that is torn or of another program is
-/// passed over.
+/// Reads the sizes at which each chat was last seen idle, by its folder. A line that is torn or of
+/// another program is passed over.
 pub(super) fn read(env: &Env) -> Result<HashMap<String, ChatSizes>, StorageError> {
     let bytes = env.read(Path::new(FILE))?.map(|(_, bytes)| bytes).unwrap_or_default();
     Ok(bytes.split(|&byte| byte == b'\n').filter_map(read_line).collect())

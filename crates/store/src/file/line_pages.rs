@@ -32,7 +32,7 @@ enum PageEnd {
 }
 
 /// An open log.
-struct OpenLog {
+struct PageFile {
     path: PathBuf,
     file: Box<dyn DiskFile>,
     len: u64,
@@ -91,7 +91,7 @@ impl ChatFiles {
         &self,
         name: Option<SealedName>,
         path: PathBuf,
-    ) -> Result<Option<OpenLog>, StorageError> {
+    ) -> Result<Option<PageFile>, StorageError> {
         let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", &path, error);
         let len = file.stat_when_opened().map_err(failed)?.len;
@@ -113,11 +113,11 @@ impl ChatFiles {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Some(OpenLog { path, file, len, log, before: head.sealed }))
+        Ok(Some(PageFile { path, file, len, log, before: head.sealed }))
     }
 
     /// Adds the lines of a log to a page.
-    fn add_log(&self, page: &mut PageBuilder, open: &OpenLog) -> Result<PageEnd, StorageError> {
+    fn add_log(&self, page: &mut PageBuilder, open: &PageFile) -> Result<PageEnd, StorageError> {
         let known = page.known();
         let stretch = open.stretch(page)?;
         if open.contradicts(page, &stretch) {
@@ -145,7 +145,7 @@ impl ChatFiles {
     }
 }
 
-impl OpenLog {
+impl PageFile {
     /// Reads as many lines as the page needs.
     fn stretch(&self, page: &PageBuilder) -> Result<Stretch, StorageError> {
         let is_enough = |scan: &LogScan| {

@@ -29,8 +29,8 @@ pub(super) fn check_min_reader(path: &Path, about: &Object) -> Result<(), Storag
     }
 }
 
-/// Raises the `minReader` in the `chat.json` at `path`, durably, before these lines are written. The caller has the
-/// write right.
+/// Raises the `minReader` in the `chat.json` at `path`, durably, before these lines are written. The
+/// caller has the write right.
 pub(super) fn raise_min_reader(
     env: &Env,
     path: &Path,

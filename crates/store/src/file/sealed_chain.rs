@@ -15,8 +15,8 @@ pub(crate) struct SealedChain {
 }
 
 impl ChatFiles {
-    /// Returns the sealed logs with lines after a number, the oldest first. `newest` is the one that the live log
-    /// replaced.
+    /// Returns the sealed logs with lines after a number, the oldest first. `newest` is the one that
+    /// the live log replaced.
     pub(super) fn sealed_after(
         &self,
         newest: Option<SealedName>,
