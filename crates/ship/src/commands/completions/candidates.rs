@@ -38,7 +38,10 @@ pub(super) fn chats(typed: &OsStr) -> Vec<CompletionCandidate> {
 fn chat_keys() -> Option<Vec<ChatKey>> {
     let store = open_store(&project()?, Arc::new(SystemClock)).ok()?;
     let found = process::runtime().ok()?.block_on(store.chats(None, usize::MAX)).ok()?;
-    Some(found.chats.into_iter().filter_map(|found| found.key.ok()).collect())
+    let mut keys: Vec<ChatKey> = found.chats.into_iter().filter_map(|it| it.key.ok()).collect();
+    // The list has the newest first; a person looks for a name.
+    keys.sort();
+    Some(keys)
 }
 
 /// Returns the ids of the contexts that the typed text begins, by id or title, with their titles.
