@@ -32,6 +32,12 @@ pub struct Inbound {
     pub username: Option<String>,
     /// The id of the message on the platform.
     pub message_id: Option<String>,
+    /// The id that the client gave the message.
+    pub client_id: Option<String>,
+    /// The language of the author, such as `de`, as the platform tells it.
+    pub language: Option<String>,
+    /// The address to which the channel delivers answers, in its own form. It is stored with the chat.
+    pub target: Option<Json>,
     /// The id of the request in logs. If it is empty, the agent makes one.
     pub request_id: String,
     /// Whether it is talk between people in a group that is not addressed to the agent. Such a message is
@@ -151,6 +157,8 @@ impl Inbound {
             ("userId", self.user_id),
             ("username", self.username),
             ("messageId", self.message_id),
+            ("clientId", self.client_id),
+            ("language", self.language),
             ("requestId", Some(self.request_id)),
         ] {
             entry.set_or_remove(key, value.map(Json::from));

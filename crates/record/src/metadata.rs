@@ -215,6 +215,8 @@ impl NewMetadata {
             "userId",
             "username",
             "messageId",
+            "clientId",
+            "language",
             "requestId",
         ] {
             metadata.0.set_or_remove(key, entry.entry.get(key).cloned());

@@ -24,6 +24,16 @@ pub enum Attachment {
         /// The bytes of the file.
         bytes: Vec<u8>,
     },
+    /// A file that stays where it is. Its address is stored and never fetched here; a provider that takes addresses gets
+    /// it.
+    Linked {
+        /// The name of the file.
+        name: String,
+        /// The type of the file, such as `image/png`.
+        media_type: String,
+        /// The address of the file.
+        url: String,
+    },
 }
 
 impl Attachment {
@@ -32,6 +42,7 @@ impl Attachment {
         match self {
             Self::Text { text, .. } => text.len(),
             Self::File { bytes, .. } => bytes.len(),
+            Self::Linked { url, .. } => url.len(),
         }
     }
 
@@ -43,13 +54,18 @@ impl Attachment {
             }
             Self::File { name, media_type, bytes } => {
                 let url = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));
-                Json::from(Object::from([
-                    ("type", "file".to_owned()),
-                    ("mediaType", media_type),
-                    ("filename", name),
-                    ("url", url),
-                ]))
+                file_part(name, media_type, url)
             }
+            Self::Linked { name, media_type, url } => file_part(name, media_type, url),
         }
     }
+}
+
+fn file_part(name: String, media_type: String, url: String) -> Json {
+    Json::from(Object::from([
+        ("type", "file".to_owned()),
+        ("mediaType", media_type),
+        ("filename", name),
+        ("url", url),
+    ]))
 }

@@ -54,10 +54,14 @@ impl Agent {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());
         }
-        let about = About { channel: Some(inbound.channel.clone()), ..About::default() };
+        let (channel, target) = (Some(inbound.channel.clone()), inbound.target.clone());
+        let about = About { channel, target: target.clone(), ..About::default() };
         let request_id = inbound.request_id.clone();
         let entry = inbound.into_entry(chat, self.engine.clock.now());
         let chat = self.engine.store.create(chat, about).await?;
+        if target.is_some() {
+            keep_target(&*chat, target).await?;
+        }
         let Accepted { seq, new: is_new } = chat.ledger().accept(entry).await?;
         let request_id = match is_new {
             true => request_id,
@@ -232,6 +236,15 @@ impl Engine {
         let entry = RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() };
         self.log.write(chat.key(), entry);
     }
+}
+
+/// Stores another delivery target of a chat. It is there before the message, so that every answer has one.
+async fn keep_target(chat: &dyn Chat, target: Option<Json>) -> Result<(), RunError> {
+    let about = chat.about().await?;
+    if about.target != target {
+        chat.set_about(About { target, ..about }).await?;
+    }
+    Ok(())
 }
 
 /// Reads the request id of a message that was accepted before.

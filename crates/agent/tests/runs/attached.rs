@@ -79,3 +79,37 @@ async fn files_count_when_it_is_decided_which_waiting_messages_fit_together() {
     let answers = test.ledger().await.iter().filter(|line| line.starts_with("assistant")).count();
     assert!(answers > 1, "three pictures do not fit into half of the window");
 }
+
+#[tokio::test]
+async fn a_client_names_its_message_links_files_and_says_where_answers_go() {
+    let setup = Setup::scripted(&[text("I see.")]);
+    let test = setup.agent();
+    let url = "https://example.org/a.png".to_owned();
+    let linked =
+        Attachment::Linked { name: "a.png".to_owned(), media_type: "image/png".to_owned(), url };
+    let target = Json::from("room 7");
+    let message = Inbound {
+        attachments: vec![linked],
+        client_id: Some("client-1".to_owned()),
+        language: Some("de".to_owned()),
+        target: Some(target.clone()),
+        ..inbound("look")
+    };
+    test.agent.accept(&test.chat, message.clone()).await.unwrap();
+    test.run().await;
+    let asked = test.messages().await.swap_remove(0);
+    let metadata = asked.metadata().unwrap();
+    assert_eq!(metadata.get("clientId").and_then(Json::as_str), Some("client-1"));
+    assert_eq!(metadata.get("language").and_then(Json::as_str), Some("de"));
+    let Some(UiPart::File(file)) = asked.parts().last() else { panic!("{:?}", asked.parts()) };
+    assert_eq!(file.url(), "https://example.org/a.png", "it is not fetched");
+    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    assert_eq!(chat.about().await.unwrap().target, Some(target));
+
+    let moved = Some(Json::from("room 8"));
+    let again = Inbound { key: "2".to_owned(), target: moved.clone(), ..message };
+    test.agent.accept(&test.chat, again).await.unwrap();
+    let about = chat.about().await.unwrap();
+    assert_eq!(about.target, moved);
+    assert_eq!(about.channel.as_deref(), Some("terminal"), "the rest stays");
+}

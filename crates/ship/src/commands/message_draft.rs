@@ -109,6 +109,7 @@ fn describe_attachment(file: &Attachment, window: Option<u64>) -> String {
         // A token has about four bytes.
         Attachment::Text { name, text } => (name, text.len(), text.len() as u64 / 4),
         Attachment::File { name, bytes, .. } => (name, bytes.len(), 0),
+        Attachment::Linked { name, url, .. } => (name, url.len(), 0),
     };
     let name = output::escape_unprintable(name);
     let tokens = match tokens > window.unwrap_or(ASSUMED_WINDOW) / 4 {
