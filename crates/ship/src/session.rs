@@ -1,6 +1,6 @@
 //! The start of every command except `init`: the project, the chat and the store.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct Session {
     clock: Arc<dyn Clock>,
     /// The model that was chosen for this command or this chat, instead of the one in the settings.
     chosen: RefCell<Option<ChosenModel>>,
+    /// The store, once a command has asked for it. The agent has the same: what one of them has read, the other knows.
+    store: OnceCell<Arc<dyn Store>>,
     /// The agent, once a command has asked for it.
     agent: RefCell<Option<Agent>>,
     /// Whether `.ship` was missing when the command began, and was not seen since.
@@ -80,6 +82,7 @@ impl Session {
             chosen: RefCell::new(
                 arguments.model.clone().map(|name| ChosenModel { name, is_kept: false }),
             ),
+            store: OnceCell::new(),
             agent: RefCell::default(),
         })
     }
@@ -149,7 +152,8 @@ impl Session {
             self.warn_of_text(&problem);
         }
         let project = self.project_of_chat();
-        let agent = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?.build();
+        let builder = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?;
+        let agent = builder.shared_store(self.store()?).build();
         *self.agent.borrow_mut() = Some(agent.clone());
         Ok(agent)
     }
@@ -209,7 +213,11 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(open_store(&self.project, Arc::clone(&self.clock))?)
+        if let Some(store) = self.store.get() {
+            return Ok(Arc::clone(store));
+        }
+        let store = open_store(&self.project, Arc::clone(&self.clock))?;
+        Ok(Arc::clone(self.store.get_or_init(|| store)))
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -31,7 +31,6 @@ use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;
 use super::message_exchange::{AcceptResult, MessageExchange, active_messages, open_questions};
 use super::message_line::last_messages;
-use super::polling::until_next_read;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
 use crate::failure::{Failure, INTERRUPTED, TERMINATED};
 use crate::output;
@@ -250,7 +249,7 @@ impl ChatScreen<'_> {
         loop {
             tokio::select! {
                 typed = &mut line => return typed,
-                () = until_next_read(), if looks => match self.news.read().await {
+                () = self.news.changed(), if looks => match self.news.read().await {
                     Ok(news) => {
                         for notice in &news {
                             printer.line(&context::dim_line(&notice.line_for_chat()))?;

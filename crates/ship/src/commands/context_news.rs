@@ -5,7 +5,7 @@
 
 use ship_agent::{Agent, Listener, RunEvent};
 use ship_message::Chunk;
-use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
+use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, Moment};
 
 use super::message_exchange::{ContextNotice, Notice, read_notice};
 use crate::failure::Failure;
@@ -22,16 +22,27 @@ pub(crate) struct ContextNews<'a> {
     reported: Vec<String>,
     /// The last ledger line that was read.
     last_seen: Option<LedgerSeq>,
+    /// The moment of the last look at the ledger.
+    looked_at: Moment,
 }
 
 impl<'a> ContextNews<'a> {
     pub(crate) async fn from_now(session: &'a Session, agent: &Agent) -> Result<Self, Failure> {
         let listener = agent.listen(&session.chat);
+        let looked_at = session.store()?.moment();
         let seen = match session.store()?.open(&session.chat).await? {
             Some(chat) => chat.ledger().before(None, 1).await?.last().map(|line| line.seq),
             None => None,
         };
-        Ok(Self { session, listener, reported: Vec::new(), last_seen: seen })
+        Ok(Self { session, listener, reported: Vec::new(), last_seen: seen, looked_at })
+    }
+
+    /// Waits until something may be new.
+    pub(crate) async fn changed(&self) {
+        // A store that cannot be opened is reported by the next look.
+        if let Ok(store) = self.session.store() {
+            store.changed(self.looked_at).await;
+        }
     }
 
     /// Returns the changes that were not reported here yet, in order.
@@ -44,6 +55,7 @@ impl<'a> ContextNews<'a> {
             }
         }
         let mut news = Vec::new();
+        self.looked_at = self.session.store()?.moment();
         let Some(chat) = self.session.store()?.open(&self.session.chat).await? else {
             return Ok(news);
         };
