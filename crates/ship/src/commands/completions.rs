@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::ValueHint;
 use clap_complete::engine::{ArgValueCompleter, ValueCompleter};
-use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::env::CompleteEnv;
 
 use crate::arguments::{Shell, command_line};
 use crate::failure::Failure;
@@ -16,7 +16,14 @@ use crate::output;
 /// The script for bash. That of clap is misled by the colon of a chat and the @ of a file.
 const BASH_SCRIPT: &str = include_str!("completions/ship.bash");
 
-/// The variable with which the script asks this program for completions.
+/// The script for zsh. With that of clap, a word with a quote or a backslash is not completed, nor is a title, and a ~ is
+/// quoted.
+const ZSH_SCRIPT: &str = include_str!("completions/ship.zsh");
+
+/// The script for fish. With that of clap, a word with a quote or a backslash is not completed.
+const FISH_SCRIPT: &str = include_str!("completions/ship.fish");
+
+/// The variable with which a script asks this program for completions.
 const VARIABLE: &str = "_SHIP_COMPLETE";
 
 /// Answers the script and exits, if it has called the program.
@@ -81,18 +88,10 @@ fn complete_in(
 }
 
 pub(crate) fn run(shell: Shell) -> Result<ExitCode, Failure> {
-    let name = match shell {
-        Shell::Bash => {
-            output::print_part(BASH_SCRIPT)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Shell::Zsh => "zsh",
-        Shell::Fish => "fish",
-    };
-    let mut script = Vec::new();
-    if let Some(shell) = Shells::builtins().completer(name) {
-        shell.write_registration(VARIABLE, "ship", "ship", "ship", &mut script)?;
-    }
-    output::print_part(String::from_utf8_lossy(&script).trim_start())?;
+    output::print_part(match shell {
+        Shell::Bash => BASH_SCRIPT,
+        Shell::Zsh => ZSH_SCRIPT,
+        Shell::Fish => FISH_SCRIPT,
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -119,6 +119,67 @@ fn bash_completes_words_that_it_breaks_in_pieces() {
     }
 }
 
+/// Beginnings of lines that a person types, each with the line that Tab makes of it and the word that is completed.
+const TYPED_AND_COMPLETED: [(&str, &str, &str); 7] = [
+    ("ship send --fi", "ship send --file ", "--file"),
+    ("ship history --chat api:", "ship history --chat api:one ", "api:one"),
+    ("ship history --chat=a", "ship history --chat=api:one ", "--chat=api:one"),
+    ("ship send -f tw", "ship send -f two\\ words.txt ", "two words.txt"),
+    ("ship send -f 'two", "ship send -f 'two words.txt' ", "two words.txt"),
+    ("ship send -f fol\\ der/", "ship send -f fol\\ der/inner.txt ", "fol der/inner.txt"),
+    ("ship send hello @~/l", "ship send hello @~/letter.txt ", "@~/letter.txt"),
+];
+
+fn with_files_to_complete() -> TestShip {
+    let ship = TestShip::new().file("two words.txt", "a").file("fol der/inner.txt", "b");
+    std::fs::write(ship.home().join("letter.txt"), "c").unwrap();
+    let _ = ship.run(&["send", "hello", "--chat", "api:one"]).text();
+    ship
+}
+
+/// Returns the command that starts a shell in a project, with `ship` in its path; `None` where there is no such shell.
+fn shell(ship: &TestShip, name: &str) -> Option<Command> {
+    let program = Path::new("/usr/bin").join(name);
+    if !program.exists() {
+        eprintln!("skipped: {name} is not installed");
+        return None;
+    }
+    let mut shell = Command::new(program);
+    let folder = Path::new(env!("CARGO_BIN_EXE_ship")).parent().unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.display());
+    shell.current_dir(ship.root()).env_clear().env("PATH", path).env("HOME", ship.home());
+    Some(shell)
+}
+
+#[test]
+fn zsh_completes_words_with_colons_quotes_and_a_home_folder() {
+    let ship = with_files_to_complete();
+    let Some(mut zsh) = shell(&ship, "zsh") else { return };
+    zsh.args(["-f", "-i"]).env("PS1", "$ ").env("TERM", "dumb");
+    let mut terminal = Terminal::open(zsh, 100);
+    terminal.until("$ ");
+    terminal.types("autoload -U compinit; compinit -D -u; source <(ship completions zsh)\r");
+    terminal.until("$ ");
+    for (typed, completed, _) in TYPED_AND_COMPLETED {
+        terminal.types(&format!("{typed}\t"));
+        terminal.until(completed);
+        // Ctrl-U empties the line.
+        terminal.types("\x15");
+    }
+}
+
+#[test]
+fn fish_completes_words_with_colons_quotes_and_a_home_folder() {
+    let ship = with_files_to_complete();
+    for (typed, _, word) in TYPED_AND_COMPLETED {
+        let Some(mut fish) = shell(&ship, "fish") else { return };
+        fish.args(["-c", "ship completions fish | source; complete -C $argv", typed]);
+        let found = Ran(fish.output().unwrap()).text();
+        let words: Vec<&str> = found.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(words, [word], "{typed}");
+    }
+}
+
 #[test]
 fn each_shell_gets_a_script_that_calls_ship_and_help_says_where_it_goes() {
     let ship = TestShip::new();
