@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use ship_agent::{
     Agent, ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome,
-    OperationRefusal,
+    OperationRefusal, UndoPreview,
 };
 use ship_context::contexts::{LoadMode, RecallMode};
 use ship_message::json::{Json, Object};
@@ -78,8 +78,21 @@ pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<E
     let agent = session.agent().await?;
     match request {
         ContextRequest::Do(operation) => {
+            let preview = match operation {
+                ContextOperation::Undo if !session.json => {
+                    agent.preview_undo(&session.chat).await?
+                }
+                _ => None,
+            };
             let operated = agent.operate(&session.chat, operation.clone(), "terminal").await;
-            let operated = operated.map_err(command_failure)?;
+            let mut operated = operated.map_err(command_failure)?;
+            if let OperationOutcome::Done(change) = &mut operated
+                && let Some(preview) = preview
+                && let Some(line) = undone_line(&preview, change, |name| format!("`ship {name}`"))
+            {
+                (change.line, change.way_back) =
+                    (session.chat_flags.add_to_commands_in(&line), None);
+            }
             print_outcome(session, &agent, operation, operated).await?;
         }
         look => show_requested(session, &agent, look).await?,
@@ -154,6 +167,24 @@ pub(super) async fn print_outcome(
             print_recalled(session, agent, operation).await
         }
     }
+}
+
+/// Tells which switch was undone; `None` if it was something else. `command` returns the words for a command.
+pub(super) fn undone_line(
+    preview: &UndoPreview,
+    change: &ContextChange,
+    command: impl Fn(&str) -> String,
+) -> Option<String> {
+    let undo = command("undo");
+    let undone = match preview.switch.as_deref()? {
+        "undo" => format!("the last {undo}"),
+        // An exchange that was taken back is a step back or, if it was the only one, a clean start.
+        "rewind" => "the step back".to_owned(),
+        "clear" => "the clean start".to_owned(),
+        name @ ("new" | "load") => command(&format!("context {name}")),
+        name => command(name),
+    };
+    Some(format!("Undid {undone}: now in “{}”. {undo} again restores it.", change.active.title))
 }
 
 /// Formats a line about contexts that appears among the agent's answers.

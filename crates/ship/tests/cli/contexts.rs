@@ -262,14 +262,19 @@ fn a_checkpoint_is_rewound_to_and_forked_from_and_undone() {
     let late = turns(&ship);
     let _ = ship.run(&["rewind", "early on"]).text();
     assert_eq!(turns(&ship), late[..2]);
-    let _ = ship.run(&["undo"]).text();
+    let undone = |what: &str| {
+        let line = ship.run(&["undo"]).text();
+        assert!(line.starts_with(&format!("Undid {what}: now in “one")), "{line}");
+        assert!(line.ends_with("”. `ship undo` again restores it.\n"), "{line}");
+    };
+    undone("the step back");
     assert_eq!(turns(&ship), late);
-    let _ = ship.run(&["undo"]).text();
+    undone("the last `ship undo`");
     assert_eq!(turns(&ship), late[..2], "undone once more, it is done again");
-    let _ = ship.run(&["undo"]).text();
+    undone("the last `ship undo`");
     let _ = ship.run(&["fork", "--at", "early on"]).text();
     assert_eq!(turns(&ship), late[..2]);
-    let _ = ship.run(&["undo"]).text();
+    undone("`ship fork`");
     let _ = ship.run(&["fork"]).text();
     assert_eq!(turns(&ship), late);
     assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");

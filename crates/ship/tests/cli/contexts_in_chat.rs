@@ -94,7 +94,7 @@ fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     assert_eq!(turns(&ship).len(), 4);
     let lines = told("/undo 2\n/undo\n");
     let taken = "Took back your last 2 messages, from “soup?” on. /undo brings it back.";
-    let undone = "Undid /clear: now in “Dinner”. /undo again restores it.";
+    let undone = "Undid the clean start: now in “Dinner”. /undo again restores it.";
     assert_eq!(lines, [taken, undone]);
     let lines = told("/undo 3\n/checkpoint early\n/undo\n");
     assert_eq!(lines[0], "There are fewer than 3 messages of yours here. Nothing has changed.");

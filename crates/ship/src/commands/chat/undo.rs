@@ -1,9 +1,10 @@
 //! `/undo`: takes the last thing back, be it an operation on contexts or an exchange.
 
-use ship_agent::{ContextChange, ContextOperation, UndoPreview};
+use ship_agent::{ContextChange, ContextOperation};
 use ship_message::UiMessage;
 
 use super::{ChatAction, ChatScreen};
+use crate::commands::context::undone_line;
 use crate::commands::message_exchange::active_messages;
 use crate::commands::message_line::{is_of_person, is_said, question_line};
 use crate::failure::Failure;
@@ -28,7 +29,9 @@ impl ChatScreen<'_> {
         match exchanges {
             // Programs ask for operations, and get what they ask for.
             None if said_since == 0 || self.session.json => {
-                let tell = |change: &ContextChange| tell_undone(preview.as_ref()?, change);
+                let tell = |change: &ContextChange| {
+                    undone_line(preview.as_ref()?, change, |name| format!("/{name}"))
+                };
                 self.operate_and_tell(ContextOperation::Undo, tell).await
             }
             exchanges => self.take_back(exchanges.unwrap_or(1)).await,
@@ -85,18 +88,6 @@ impl<'m> TakenExchanges<'m> {
         };
         format!("Took back {what}. /undo brings it back.")
     }
-}
-
-/// Tells which switch was undone; `None` if it was something else.
-fn tell_undone(preview: &UndoPreview, change: &ContextChange) -> Option<String> {
-    let undone = match preview.switch.as_deref()? {
-        "undo" => "the last /undo".to_owned(),
-        // An exchange that was taken back is a step back, too.
-        "rewind" => "the step back".to_owned(),
-        name @ ("new" | "load") => format!("/context {name}"),
-        name => format!("/{name}"),
-    };
-    Some(format!("Undid {undone}: now in “{}”. /undo again restores it.", change.active.title))
 }
 
 #[cfg(test)]
