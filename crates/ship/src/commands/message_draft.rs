@@ -119,11 +119,12 @@ fn describe_attachment(file: &Attachment, window: Option<u64>) -> String {
     format!("{name}, {}{tokens}", format_size(bytes))
 }
 
-/// Formats a size: `812 bytes`, `12 KB`, `1.5 MB`.
+/// Formats a size: `which is empty`, `812 bytes`, `12 KB`, `1.5 MB`.
 fn format_size(bytes: usize) -> String {
     match bytes {
+        0 => "which is empty".to_owned(),
         1 => "1 byte".to_owned(),
-        0..1_000 => format!("{bytes} bytes"),
+        2..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} KB", (bytes + 500) / 1_000),
         _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }

@@ -29,17 +29,18 @@ fn parts(ship: &TestShip) -> Vec<String> {
 
 #[test]
 fn files_are_attached_by_a_flag_and_by_an_at_sign() {
-    let ship = ship();
+    let ship = ship().file("empty.txt", "");
     let said = "compare @notes.txt, (@\"my plan.md\") and @notes.txt";
-    let ran = ship.run(&["send", "-f", "a.png", said]);
+    let ran = ship.run(&["send", "-f", "a.png", "--file", "empty.txt", said]);
     assert_eq!(ran.code(), 0);
-    let told = "(attached notes.txt, 8 bytes; my plan.md, 5 bytes; a.png, 12 bytes)";
+    let told = "(attached notes.txt, 8 bytes; my plan.md, 5 bytes; a.png, 12 bytes; empty.txt, which is empty)";
     assert!(ran.err().contains(told), "{}", ran.err());
     let notes = "<file name=\"notes.txt\">\none\ntwo\n</file>";
     let plan = "<file name=\"my plan.md\">\nsoup\n</file>";
-    assert_eq!(parts(&ship), [said, notes, plan, "a.png image/png"]);
+    let empty = "<file name=\"empty.txt\">\n\n</file>";
+    assert_eq!(parts(&ship), [said, notes, plan, "a.png image/png", empty]);
     assert!(ship.run(&["history"]).text().contains("[file a.png]"));
-    assert!(ship.run(&["history", "--ledger"]).text().contains("[3 files]"));
+    assert!(ship.run(&["history", "--ledger"]).text().contains("[4 files]"));
 }
 
 #[test]
