@@ -64,14 +64,15 @@ fn every_command_can_be_given_a_project_a_chat_and_json() {
 fn the_commands_of_a_chat_do_what_those_of_the_shell_do() {
     let ship = TestShip::with_settings("{}");
     let _ = ship.run(&["send", "one"]).text();
-    let same = [
-        ("/inspect", "inspect"),
-        ("/chats", "chats"),
-        ("/config", "config"),
-        ("/verify", "verify"),
+    let same: [(&str, &[&str]); 5] = [
+        ("/inspect", &["inspect"]),
+        ("/compact --dry-run", &["compact", "--dry-run"]),
+        ("/chats", &["chats"]),
+        ("/config", &["config"]),
+        ("/verify", &["verify"]),
     ];
     let lines = same.map(|(line, _)| format!("{line}\n")).concat();
-    let expected = same.map(|(_, command)| ship.run(&[command]).text()).concat();
+    let expected = same.map(|(_, command)| ship.run(command).text()).concat();
     assert_eq!(ship.piped(&["chat"], lines).text(), expected);
 
     let lines = "/context new Dinner\nsoup?\n/context undo\n/fork --to terminal:try\n/quit\n";
