@@ -122,7 +122,7 @@ async fn compact(
             let became = count_text(messages, "message became", "messages became");
             match compacted.method {
                 CompactionMethod::Extract => {
-                    became + " an extract, because no model could sum it up"
+                    became + " an extract, because no model could write a summary"
                 }
                 _ => became + " a summary",
             }
