@@ -64,7 +64,7 @@ impl Explain for RunError {
             Self::Vanished { chat } => Explanation::new(format!("the context of `{chat}` disappeared during a write")).with_remedy("make sure that nothing else changes its files, then try again"),
             Self::NoRoom(sentence) => Explanation::new(sentence.as_str()),
             Self::Kept(error) => Explanation::new(error.to_string()).with_remedy("what you asked for is kept; unless it is done already, the next command in this chat does it"),
-            Self::Frozen(lane) => Explanation::new(format!("process {} holds this chat and makes no progress", lane.holder.pid)),
+            Self::Frozen(lane) => Explanation::new(format!("{} holds this chat and makes no progress", lane.holder)),
             Self::NotWaiting { chat, id } => Explanation::new(format!("nothing in `{chat}` is waiting for `{id}`")).with_remedy("it may have been answered already"),
         }
     }

@@ -264,10 +264,10 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
     let told = busy.explain().to_string();
     let Busy { right, holder, waited_ms, .. } = &*busy;
     let holder = holder.as_ref().expect("a note");
-    assert_eq!((*right, holder.pid, *waited_ms), (Right::Write, frozen.child.id(), 300));
+    assert_eq!((*right, holder.pid(), *waited_ms), (Right::Write, Some(frozen.child.id()), 300));
     // What it is for may be what it was for a moment ago; who holds it is exact.
     assert!(!holder.purpose.is_empty());
-    let pid = holder.pid;
+    let pid = &holder.process;
     assert!(
         told.ends_with(&format!(
             ", which is stopped (waited 300 ms); resume it with `kill -CONT {pid}`, or end it with `kill -KILL \

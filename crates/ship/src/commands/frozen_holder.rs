@@ -41,8 +41,8 @@ impl FrozenHolder {
             false => format!("has written nothing for {} seconds", self.quiet_ms / 1000),
         };
         format!(
-            "process {} has held this chat since {} for `{}` and {state}",
-            holder.pid, holder.since, holder.purpose
+            "{holder} has held this chat since {} for `{}` and {state}",
+            holder.since, holder.purpose
         )
     }
 
@@ -57,7 +57,7 @@ impl FrozenHolder {
     fn remedy(&self) -> String {
         match self.is_stopped {
             true => self.holder.remedy_if_stopped(),
-            false => format!("end it with `kill {}`", self.holder.pid),
+            false => self.holder.remedy_if_quiet(),
         }
     }
 }
@@ -132,11 +132,16 @@ mod tests {
     use super::*;
 
     fn stopped_writer() -> StorageError {
-        let since = Timestamp::from_millis(0);
+        let holder = Holder {
+            host: None,
+            process: "42".to_owned(),
+            since: Timestamp::from_millis(0),
+            purpose: "append".to_owned(),
+        };
         StorageError::Busy(Box::new(Busy {
             chat: "terminal:main".parse().unwrap(),
             right: Right::Write,
-            holder: Some(Holder { pid: 42, since, purpose: "append".to_owned() }),
+            holder: Some(holder),
             is_stopped: true,
             waited_ms: 50,
         }))

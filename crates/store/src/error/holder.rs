@@ -22,11 +22,13 @@ impl fmt::Display for Right {
     }
 }
 
-/// The process that holds a right, as it describes itself in the lock file.
+/// The process that holds a right, as it describes itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// The id of the process.
-    pub pid: u32,
+    /// The host of the process; `None` for this machine.
+    pub host: Option<String>,
+    /// The process, as its host names it. On files this is its id.
+    pub process: String,
     /// The time at which it took the right.
     pub since: Timestamp,
     /// The purpose that it gave, such as `run`.
@@ -34,18 +36,47 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Returns how a person gets the right back from a stopped process, which reacts to no other
-    /// signals than these two.
+    /// Returns the id of a process of this machine, which a signal reaches.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.parse().ok().filter(|_| self.host.is_none())
+    }
+
+    /// Returns how a person gets the right back from a stopped process. A process of this machine reacts to no
+    /// other signals than these two.
     pub fn remedy_if_stopped(&self) -> String {
-        let pid = self.pid;
-        format!("resume it with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
+        match self.pid() {
+            Some(pid) => {
+                format!("resume it with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
+            }
+            None => format!("resume or end {self}"),
+        }
+    }
+
+    /// Returns how a person gets the right back from a process that is not stopped, but writes nothing.
+    pub fn remedy_if_quiet(&self) -> String {
+        match self.pid() {
+            Some(pid) => format!("end it with `kill {pid}`"),
+            None => format!("end {self}"),
+        }
+    }
+
+    /// Names the process, the time since which it holds the right, and its purpose.
+    pub(crate) fn describe(&self) -> String {
+        format!("{self} since {} for `{}`", self.since, self.purpose)
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {}", self.process)?;
+        self.host.as_ref().map_or(Ok(()), |host| write!(f, " on {host}"))
     }
 }
 
 /// The process that holds a lane, and whether it is still at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneHolder {
-    /// The holder as it describes itself in the lock file.
+    /// The holder as it describes itself.
     pub holder: Holder,
     /// Whether the process is known to be stopped, as by Ctrl-Z.
     pub is_stopped: bool,
@@ -71,7 +102,7 @@ pub struct Busy {
     pub chat: ChatKey,
     /// The right that was wanted.
     pub right: Right,
-    /// The process that holds it; `None` if the lock file has no readable note.
+    /// The process that holds it; `None` if it is not known.
     pub holder: Option<Holder>,
     /// Whether the holder is known to be stopped, as by Ctrl-Z; then it does not release the right by itself.
     pub is_stopped: bool,
@@ -82,12 +113,7 @@ pub struct Busy {
 impl Explain for Busy {
     fn explain(&self) -> Explanation {
         let Self { chat, right, holder, is_stopped, waited_ms } = self;
-        let who = match holder {
-            Some(Holder { pid, since, purpose }) => {
-                format!("process {pid} since {since} for `{purpose}`")
-            }
-            None => "another process".to_owned(),
-        };
+        let who = holder.as_ref().map_or_else(|| "another process".to_owned(), Holder::describe);
         let held = format!("the {right} of chat `{chat}` is held by {who}");
         match holder.as_ref().filter(|_| *is_stopped) {
             Some(holder) => {
@@ -104,6 +130,38 @@ impl Explain for Busy {
 mod tests {
     use super::*;
 
+    fn holder(host: Option<&str>, process: &str) -> Holder {
+        Holder {
+            host: host.map(str::to_owned),
+            process: process.to_owned(),
+            since: Timestamp::from_millis(0),
+            purpose: "run".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_signal_is_the_remedy_only_for_a_process_of_this_machine() {
+        for (host, process, stopped, quiet) in [
+            (
+                None,
+                "42",
+                "resume it with `kill -CONT 42`, or end it with `kill -KILL 42`",
+                "end it with `kill 42`",
+            ),
+            (
+                Some("harbour"),
+                "42",
+                "resume or end process 42 on harbour",
+                "end process 42 on harbour",
+            ),
+            (None, "worker-3", "resume or end process worker-3", "end process worker-3"),
+        ] {
+            let holder = holder(host, process);
+            let remedies = (holder.remedy_if_stopped(), holder.remedy_if_quiet());
+            assert_eq!(remedies, (stopped.to_owned(), quiet.to_owned()));
+        }
+    }
+
     #[test]
     fn a_holder_is_frozen_when_it_is_stopped_or_was_quiet_for_too_long() {
         let wrote = |millis| Some(Timestamp::from_millis(millis));
@@ -116,8 +174,7 @@ mod tests {
             (false, wrote(99_000), false),
             (false, None, false),
         ] {
-            let holder = Holder { pid: 1, since: now, purpose: "run".to_owned() };
-            let holder = LaneHolder { holder, is_stopped, last_write };
+            let holder = LaneHolder { holder: holder(None, "1"), is_stopped, last_write };
             assert_eq!(holder.is_frozen(now, 1_000), frozen, "{holder:?}");
         }
     }

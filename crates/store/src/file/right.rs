@@ -156,7 +156,7 @@ impl RightFile {
             let age = now.millis() - last.since.millis();
             let same = self.right == Right::Write || last.purpose == purpose;
             // The age is negative if the clock went back.
-            last.pid == std::process::id() && same && (0..NOTE_MS).contains(&age)
+            last.pid() == Some(std::process::id()) && same && (0..NOTE_MS).contains(&age)
         });
         if !fresh {
             // A right without its note is still held.
@@ -193,7 +193,7 @@ impl RightFile {
     pub(crate) fn is_stopped(&self, holder: &Holder) -> bool {
         // If the lock file cannot be examined, nothing is known.
         let look = self.env.stat(&self.path).ok().flatten();
-        look.is_some_and(|look| holder::is_stopped(holder.pid, look.file))
+        holder.pid().zip(look).is_some_and(|(pid, look)| holder::is_stopped(pid, look.file))
     }
 }
 
@@ -261,7 +261,8 @@ pub(super) fn read_note(file: &dyn DiskFile) -> Option<Holder> {
     let line = bytes.split(|&byte| byte == b'\n').next()?;
     let note = Json::parse_bytes(line).ok()?;
     Some(Holder {
-        pid: u32::try_from(note.get("pid")?.as_u64()?).ok()?,
+        host: None,
+        process: u32::try_from(note.get("pid")?.as_u64()?).ok()?.to_string(),
         since: Timestamp::parse(note.get("since")?.as_str()?)?,
         purpose: note.get("for")?.as_str()?.to_owned(),
     })

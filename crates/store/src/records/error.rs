@@ -105,12 +105,8 @@ impl Explain for LeaseError {
     fn explain(&self) -> Explanation {
         match self {
             Self::Held { name, holder } => {
-                let holder = match holder {
-                    Some(Holder { pid, since, purpose }) => {
-                        format!("process {pid} since {since} for `{purpose}`")
-                    }
-                    None => "another process".to_owned(),
-                };
+                let another = || "another process".to_owned();
+                let holder = holder.as_ref().map_or_else(another, Holder::describe);
                 Explanation::new(format!("the lease `{name}` is held by {holder}"))
                     .with_remedy("let it finish, or end it, then try again")
             }
