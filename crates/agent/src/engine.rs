@@ -114,7 +114,7 @@ impl Engine {
         problems.retain(|problem| !problem.is_reported);
         for problem in &problems {
             let fields = vec![
-                ("file", Json::from(problem.file.as_str())),
+                ("file", Json::from(problem.place.as_str())),
                 ("offset", problem.offset.into()),
                 ("problem", problem.kind.name().into()),
                 ("message", problem.message.as_str().into()),

@@ -1,14 +1,15 @@
-//! Problems with stored files.
+//! Problems with what is stored.
 
 use ship_message::names;
 
-/// A problem with a stored file.
+/// A problem with something that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct StorageProblem {
-    /// The file, relative to the project folder.
-    pub file: String,
-    /// The offset of the problem in the file, in bytes.
+    /// The place of the problem, as its store names it. On files this is the path relative to the project folder.
+    #[cfg_attr(feature = "serde", serde(rename = "file"))]
+    pub place: String,
+    /// The offset of the problem in that place, in bytes.
     pub offset: u64,
     /// The kind of problem.
     pub kind: StorageProblemKind,
@@ -26,15 +27,15 @@ pub struct StorageProblem {
 }
 
 impl StorageProblem {
-    /// Makes a problem with a whole file.
+    /// Makes a problem with a whole place.
     pub fn new(
-        file: impl Into<String>,
+        place: impl Into<String>,
         kind: StorageProblemKind,
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
         Self {
-            file: file.into(),
+            place: place.into(),
             offset: 0,
             kind,
             message: message.into(),
@@ -45,7 +46,7 @@ impl StorageProblem {
         }
     }
 
-    /// Sets the offset of the problem in the file.
+    /// Sets the offset of the problem in its place.
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }

@@ -203,7 +203,7 @@ impl Session {
             more => format!(" (and {more} more)"),
         };
         let verify = self.chat_flags.add_to("ship verify");
-        output::print_warning(&format!("{}: {}{more}; see `{verify}`", first.file, first.message));
+        output::print_warning(&format!("{}: {}{more}; see `{verify}`", first.place, first.message));
     }
 
     /// Returns a failure as the person sees it: its remedies name this chat, and its secrets are masked.

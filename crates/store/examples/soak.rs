@@ -175,7 +175,7 @@ impl Writer {
         }
         let chat = self.store.create(&self.key.parse()?, About::default()).await?;
         for problem in chat.repair().await? {
-            say(&format!("NOTE {} {}: {}", self.key, problem.file, one_line(&problem.message)));
+            say(&format!("NOTE {} {}: {}", self.key, problem.place, one_line(&problem.message)));
         }
         let end = match chat.log().view().await? {
             Some(view) => view.position,
@@ -251,7 +251,7 @@ async fn verify(dir: &Path) -> Result<(), Failure> {
                     say(&format!("ERR {key} {}", one_line(&tell(&*error))));
                 }
             }
-            Err(problem) => say(&format!("ERR {} {}", problem.file, one_line(&problem.message))),
+            Err(problem) => say(&format!("ERR {} {}", problem.place, one_line(&problem.message))),
         }
     }
     Ok(())
@@ -261,8 +261,8 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
     let key = chat.key().as_str();
     match chat.repair().await {
         Ok(repairs) => repairs.iter().for_each(|problem| {
-            let (kind, file, offset) = (problem.kind.name(), &problem.file, problem.offset);
-            say(&format!("NOTE {key} {kind} {file} at {offset}: {}", problem.message));
+            let (kind, place, offset) = (problem.kind.name(), &problem.place, problem.offset);
+            say(&format!("NOTE {key} {kind} {place} at {offset}: {}", problem.message));
         }),
         // What cannot be repaired now can still be read.
         Err(error) => say(&format!("ERR {key} {}", one_line(&tell(&error)))),
@@ -276,18 +276,18 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
     logs.extend(live);
     // A log that is gone or unreadable is in no list.
     for problem in chat.verify().await? {
-        let (file, offset) = (&problem.file, problem.offset);
+        let (place, offset) = (&problem.place, problem.offset);
         if matches!(
             problem.kind,
             StorageProblemKind::Missing | StorageProblemKind::NotPlain | StorageProblemKind::Damage
         ) {
-            say(&format!("ERR {key} {file} at {offset}: {}", one_line(&problem.message)));
+            say(&format!("ERR {key} {place} at {offset}: {}", one_line(&problem.message)));
         }
     }
     let mut seen = HashSet::new();
     for view in &logs {
         for problem in view.problems.iter().filter(|told| told.kind != StorageProblemKind::Damage) {
-            say(&format!("ERR {key} {} at {}: {}", problem.file, problem.offset, problem.message));
+            say(&format!("ERR {key} {} at {}: {}", problem.place, problem.offset, problem.message));
         }
         for message in view.messages() {
             let id = message.id().unwrap_or_default();

@@ -180,7 +180,7 @@ fn what_a_person_has_seen_is_known_in_the_sealed_log_too_and_a_new_injury_is_not
         begun.compact("s1", begun.position.seq).await;
         let problems = chat.verify().await.unwrap();
         assert_eq!(known(&problems), [true]);
-        problems[0].file.clone()
+        problems[0].place.clone()
     });
     damage(&disk, &sealed, "\"m3\"");
     block_on(async {
@@ -325,7 +325,7 @@ fn a_damaged_text_of_a_recorded_request_is_named_once_and_one_that_was_never_sto
             damage_blob(&disk, text);
             let problems = begun.chat.verify().await.unwrap();
             assert_eq!(problems.len(), named, "{text}: {problems:?}");
-            assert!(problems.iter().all(|it| it.file.ends_with("requests.jsonl")), "{problems:?}");
+            assert!(problems.iter().all(|it| it.place.ends_with("requests.jsonl")), "{problems:?}");
         });
     }
 }
@@ -351,7 +351,7 @@ fn a_damaged_head_is_one_problem_in_the_live_log_and_in_the_sealed_one() {
             chat.repair().await.unwrap();
             let problems = chat.verify().await.unwrap();
             assert_eq!(known(&problems), [false], "{problems:?}");
-            assert_ne!(problems[0].file, path);
+            assert_ne!(problems[0].place, path);
             chat.acknowledge(problems).await.unwrap();
             assert_eq!(known(&opened(&disk).await.verify().await.unwrap()), [true]);
         });
@@ -454,9 +454,9 @@ fn a_log_without_its_head_has_all_that_the_head_said_from_its_copy() {
     damage(&disk, HEAD_COPY, "\"event\":\"head\"");
     block_on(async {
         let chat = opened(&disk).await;
-        assert!(chat.verify().await.unwrap().iter().any(|it| it.file == HEAD_COPY));
+        assert!(chat.verify().await.unwrap().iter().any(|it| it.place == HEAD_COPY));
         chat.repair().await.unwrap();
-        assert!(!chat.verify().await.unwrap().iter().any(|it| it.file == HEAD_COPY));
+        assert!(!chat.verify().await.unwrap().iter().any(|it| it.place == HEAD_COPY));
     });
 }
 
@@ -513,7 +513,7 @@ fn a_blob_that_was_seen_by_the_line_that_refers_to_it_is_reported_once_again() {
         damage_blob(&disk, "large");
         let problems = begun.chat.verify().await.unwrap();
         // As an earlier version wrote it.
-        let live = disk.contents().remove(Path::new(&problems[0].file)).unwrap().unwrap();
+        let live = disk.contents().remove(Path::new(&problems[0].place)).unwrap().unwrap();
         let line = live[problems[0].offset as usize..].split(|byte| *byte == b'\n').next().unwrap();
         let (file, offset, crc) =
             ("messages/history.jsonl", problems[0].offset, crc32c::crc32c(line));
@@ -582,7 +582,7 @@ fn records_of_requests_that_an_older_program_began_stay_readable_without_their_h
         let ids: Vec<_> = requests.iter().filter_map(|request| request.str("id")).collect();
         assert_eq!(ids, ["q1", "q2", "q3"]);
         let problems = chat.verify().await.unwrap();
-        assert!(problems.iter().all(|it| it.file.contains("archive/requests-")), "{problems:?}");
+        assert!(problems.iter().all(|it| it.place.contains("archive/requests-")), "{problems:?}");
         assert!(!problems.is_empty());
     });
 }

@@ -234,7 +234,7 @@ fn a_log_of_another_kind_in_the_place_of_a_log_is_set_aside_and_the_chat_goes_on
             // The process that works on the chat finds it, and so does the next one.
             leave(&disk, to, Some(&copied));
             let told = opened(&disk).await.verify().await.unwrap();
-            let told: Vec<_> = told.iter().filter(|problem| problem.file == to).collect();
+            let told: Vec<_> = told.iter().filter(|problem| problem.place == to).collect();
             assert!(told[0].message.contains("a log of another kind"), "{told:?}");
 
             assert!(begun.chat.ledger().accept(entry("k2", "x")).await.unwrap().seq > seq);

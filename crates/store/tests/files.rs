@@ -115,7 +115,7 @@ fn damage_in_the_middle_is_quarantined_and_named_and_a_rotation_goes_on_without_
         // The damaged log is whole in the archive, and is named there.
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert!(problem.file.contains(rotated.sealed.unwrap().as_str()), "{problem:?}");
+        assert!(problem.place.contains(rotated.sealed.unwrap().as_str()), "{problem:?}");
         assert_eq!(project.quarantined(), [lost]);
     });
 }

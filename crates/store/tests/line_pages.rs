@@ -111,7 +111,7 @@ fn what_cannot_be_read_is_told_where_it_stands() {
         disk.remove(&path(&logs[2])).unwrap();
         let whole = page(&begun, None).await;
         assert_eq!(said(&whole), ["s0", "m1-0", "m1-2", "s1", "m2-0", "m2-1", "m2-2", "s2"]);
-        let files: Vec<_> = whole.problems.iter().map(|problem| problem.file.as_str()).collect();
+        let files: Vec<_> = whole.problems.iter().map(|problem| problem.place.as_str()).collect();
         let log = log.to_str().unwrap();
         assert_eq!(files, [path(&logs[2]).to_str().unwrap(), log, log]);
         for limit in 1..6 {

@@ -215,7 +215,7 @@ fn the_readable_lines_of_a_damaged_log_are_copied_and_the_damage_is_told() {
         let rotated = begun.lane.rotate(rotation).await.unwrap();
         assert_eq!(ids(&*begun.chat).await, ["m1", "m3"]);
         let [told] = &rotated.damage[..] else { panic!("{:?}", rotated.damage) };
-        assert_eq!(Path::new(&told.file), path(&log));
+        assert_eq!(Path::new(&told.place), path(&log));
         assert_eq!(bytes(&disk, &path(&log)), before);
         let kept = disk.contents().into_keys().filter(|path| path.starts_with(QUARANTINE));
         assert_eq!(kept.filter(|path| path != Path::new(QUARANTINE)).count(), 1);

@@ -21,9 +21,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         let key = match overview.key {
             Ok(key) => key,
             Err(problem) => {
-                let StorageProblem { file, message, remedy, .. } = problem;
+                let StorageProblem { place, message, remedy, .. } = problem;
                 let remedy = session.chat_flags.of_project().add_to_commands_in(&remedy);
-                output::print_warning(&format!("{file}: {message} ({remedy})"));
+                output::print_warning(&format!("{place}: {message} ({remedy})"));
                 continue;
             }
         };

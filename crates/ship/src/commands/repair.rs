@@ -6,7 +6,7 @@ use ship_agent::RunError;
 use ship_message::json::{Json, Object};
 use ship_store::{
     Chat, ChatKey, LogPiece, RepairEffect, Rotation, Seq, StorageProblem, StorageProblemKind,
-    Store, chat_folder,
+    Store, View,
 };
 
 use super::frozen_holder::command_failure;
@@ -82,7 +82,7 @@ async fn verify_and_repair(
         report.found.extend(found);
         return Ok(());
     }
-    repair(&*chat, key, &found).await.map_err(command_failure)?;
+    repair(&*chat, &found).await.map_err(command_failure)?;
     report.found.extend(found);
     report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.is_reported));
     Ok(())
@@ -90,16 +90,15 @@ async fn verify_and_repair(
 
 /// Heals what can be healed and marks the rest as known. A chat that another process does not release in time
 /// is not changed.
-async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Result<(), RunError> {
+async fn repair(chat: &dyn Chat, found: &[StorageProblem]) -> Result<(), RunError> {
     let lane = chat.lane("repair").await?;
     chat.repair().await?;
-    let live = chat_folder(key).join("messages/history.jsonl").display().to_string();
-    let is_damaged =
-        found.iter().any(|found| found.file == live && found.kind == StorageProblemKind::Damage);
+    let damage = || found.iter().filter(|found| found.kind == StorageProblemKind::Damage);
+    let is_damaged = |view: &View| {
+        view.problems.iter().any(|left| damage().any(|found| found.place == left.place))
+    };
     // The readable lines continue in a whole log, and the damaged log is kept in the archive.
-    if let Some(view) =
-        chat.log().view().await?.filter(|view| is_damaged && !view.problems.is_empty())
-    {
+    if let Some(view) = chat.log().view().await?.filter(is_damaged) {
         let (expected, pieces) =
             (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);
         let mut head = view.head;

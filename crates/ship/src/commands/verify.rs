@@ -67,7 +67,7 @@ pub(super) fn unreadable_chat(key: &ChatKey, failure: Failure) -> StorageProblem
 
 pub(super) fn to_json(problem: &StorageProblem) -> Json {
     Json::Object(Object::from([
-        ("file", Json::from(problem.file.as_str())),
+        ("file", Json::from(problem.place.as_str())),
         ("offset", problem.offset.into()),
         ("kind", problem.kind.name().into()),
         ("message", problem.message.as_str().into()),
@@ -113,8 +113,8 @@ pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<()
 /// Describes the place and the kind of a problem on one line.
 pub(super) fn describe_problem(problem: &StorageProblem, style: Style) -> String {
     let place = match problem.offset {
-        0 => problem.file.clone(),
-        offset => format!("{} at byte {offset}", problem.file),
+        0 => problem.place.clone(),
+        offset => format!("{} at byte {offset}", problem.place),
     };
     let kind = problem.kind.name().replace('_', " ");
     let kind = if problem.is_reported { style.dim(&kind) } else { style.red(&kind) };
@@ -126,7 +126,7 @@ pub(super) async fn chats_by_name(store: &dyn Store) -> Result<Vec<ChatLook>, St
     let mut chats = store.chats(None, usize::MAX).await?.chats;
     chats.sort_by_cached_key(|look| match &look.key {
         Ok(key) => chat_folder(key).join("chat.json").display().to_string(),
-        Err(problem) => problem.file.clone(),
+        Err(problem) => problem.place.clone(),
     });
     Ok(chats)
 }

@@ -37,7 +37,7 @@ impl ChatFiles {
         }
         let removed = [verify::unreadable_derived(self)?, verify::leftovers(self)?];
         for problem in removed.into_iter().flatten() {
-            self.env.remove(Path::new(&problem.file))?;
+            self.env.remove(Path::new(&problem.place))?;
             self.note(problem);
         }
         let mut notes = std::mem::take(&mut *self.notes.lock());

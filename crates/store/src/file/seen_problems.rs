@@ -118,7 +118,7 @@ impl ChatFiles {
             let (file, crc) = (blob.display().to_string(), crc32c::crc32c(&bytes));
             return Ok(SeenPlace { file, offset: 0, crc, kind });
         }
-        let path = Path::new(&problem.file);
+        let path = Path::new(&problem.place);
         let crc = match problem.kind {
             // What is missing is named by the numbers in the message; the line at that place may change.
             StorageProblemKind::Missing if self.env.stat(path)?.is_some() => {

@@ -143,7 +143,7 @@ mod tests {
         let event = UnnumberedLine::new(LineKind::Event, event);
         lines.push(numbered(&event, 3));
         let view = view_of_log(lines, "here", no_blobs).expect("blobs").expect("a head");
-        assert_eq!((view.lines.len(), view.problems[0].file.as_str()), (1, "here"));
+        assert_eq!((view.lines.len(), view.problems[0].place.as_str()), (1, "here"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn one_bad_chat_is_told_and_the_others_are_listed() {
             .iter()
             .map(|look| match &look.key {
                 Ok(key) => key.to_string(),
-                Err(problem) => format!("{:?} {}", problem.kind, problem.file),
+                Err(problem) => format!("{:?} {}", problem.kind, problem.place),
             })
             .collect();
         let expected = ["a", "b", "Damage .ship/chat/c/chat.json", "d"];
@@ -93,7 +93,7 @@ fn one_bad_sealed_log_hides_no_other() {
             let all: Vec<String> = everything(&*chat).await.unwrap().iter().map(id).collect();
             assert_eq!(all, ["m1", "s2", "m3", "s3", "m4"]);
             let problems = chat.verify().await.unwrap();
-            let files: Vec<&Path> = problems.iter().map(|told| Path::new(&told.file)).collect();
+            let files: Vec<&Path> = problems.iter().map(|told| Path::new(&told.place)).collect();
             assert!(files.iter().all(|file| *file == sealed[1]) && !files.is_empty(), "{files:?}");
         });
     }
@@ -110,7 +110,7 @@ fn a_repair_goes_on_from_the_newest_sealed_log_when_the_live_one_is_lost() {
             remains.into_iter().for_each(|bytes| put(&disk, Path::new(LIVE), bytes));
             let chat = opened(&disk).await;
             let problems = chat.verify().await.unwrap();
-            assert!(problems.iter().any(|problem| problem.file == LIVE), "{problems:?}");
+            assert!(problems.iter().any(|problem| problem.place == LIVE), "{problems:?}");
             chat.repair().await.unwrap();
             assert_eq!(chat.verify().await.unwrap(), []);
             let view = chat.log().view().await.unwrap().unwrap();
@@ -248,7 +248,7 @@ fn damage_in_the_ledger_is_read_around_and_named() {
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k3"]);
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, LEDGER));
+        assert_eq!((problem.kind, problem.place.as_str()), (StorageProblemKind::Damage, LEDGER));
         chat.ledger().accept(entry("k4", "x")).await.unwrap();
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k3", "k4"]);
     });

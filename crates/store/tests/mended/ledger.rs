@@ -68,7 +68,7 @@ fn a_ledger_that_lost_its_head_keeps_its_outbox() {
         let chat = opened(&disk).await;
         assert_eq!(chat.ledger().open_deliveries().await.unwrap(), std::slice::from_ref(&planned));
         let problems = chat.verify().await.unwrap();
-        assert!(problems.iter().any(|problem| problem.file == LEDGER), "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.place == LEDGER), "{problems:?}");
         chat.repair().await.unwrap();
         assert_eq!(chat.ledger().open_deliveries().await.unwrap(), [planned]);
         chat.ledger().accept(entry("after", "x")).await.unwrap();
@@ -87,7 +87,7 @@ fn a_ledger_that_is_gone_is_no_new_one_and_the_next_entry_goes_on_above_its_numb
             remains.into_iter().for_each(|bytes| put(&disk, Path::new(LEDGER), bytes));
             let chat = opened(&disk).await;
             let problems = chat.verify().await.unwrap();
-            assert!(problems.iter().any(|problem| problem.file == LEDGER), "{problems:?}");
+            assert!(problems.iter().any(|problem| problem.place == LEDGER), "{problems:?}");
 
             assert!(chat.ledger().accept(entry("new", "x")).await.unwrap().seq > sealed);
             assert_eq!(chat.repair().await.unwrap().len(), 1, "it is told");
@@ -122,7 +122,7 @@ fn a_missing_sealed_ledger_is_named() {
         disk.remove(Path::new(SEALED)).unwrap();
         let problems = opened(&disk).await.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Missing, SEALED));
+        assert_eq!((problem.kind, problem.place.as_str()), (StorageProblemKind::Missing, SEALED));
     });
 }
 
@@ -143,7 +143,7 @@ fn a_sealed_ledger_that_was_cut_between_two_lines_is_named_until_it_is_known() {
         let chat = opened(&disk).await;
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, SEALED));
+        assert_eq!((problem.kind, problem.place.as_str()), (StorageProblemKind::Damage, SEALED));
         chat.acknowledge(problems).await.unwrap();
         assert!(chat.verify().await.unwrap()[0].is_reported);
     });

@@ -98,7 +98,7 @@ fn a_head_with_a_number_that_leaves_no_room_is_damage_and_the_chat_goes_on() {
             forge_head(&disk, path, field, number);
             let chat = opened(&disk).await;
             let problems = chat.verify().await.unwrap();
-            let damaged: Vec<_> = problems.iter().map(|it| (&*it.file, it.kind)).collect();
+            let damaged: Vec<_> = problems.iter().map(|it| (&*it.place, it.kind)).collect();
             assert_eq!(damaged, [(path, StorageProblemKind::Damage)], "{field} {number}");
 
             chat.ledger().accept(entry("k2", "x")).await.unwrap();
