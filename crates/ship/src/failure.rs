@@ -372,4 +372,23 @@ mod tests {
             assert_eq!(failure.code, "storage_readonly", "{failure:?}");
         }
     }
+
+    #[test]
+    fn a_program_learns_the_area_of_any_other_failure() {
+        let chat = || "terminal:main".parse().unwrap();
+        let no_log = ReadError::NoSealedLog { chat: chat(), name: "log.1.jsonl".to_owned() };
+        let failures: [(Failure, &str); 7] = [
+            (OpenAgentError::NoKey("there is no key".to_owned()).into(), "no_key"),
+            (OpenAgentError::NoModel.into(), "no_model"),
+            (RunError::NoRoom("too long".to_owned()).into(), "run"),
+            (RunError::Vanished { chat: chat() }.into(), "run"),
+            (no_log.into(), "storage"),
+            (std::io::Error::from(ErrorKind::StorageFull).into(), "output"),
+            (std::io::Error::from(ErrorKind::BrokenPipe).into(), "reader_gone"),
+        ];
+        for (failure, code) in failures {
+            assert_eq!(failure.code, code, "{failure:?}");
+            assert_eq!(failure.exit_code(), ExitCode::FAILURE);
+        }
+    }
 }

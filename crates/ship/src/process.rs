@@ -61,8 +61,9 @@ mod tests {
         for (left, wanted) in
             [(0, "no more files can"), (1, "only 1 more file can"), (2, "only 2 more files can")]
         {
-            let sentence = too_few_files(left).sentence();
-            assert!(sentence.starts_with(wanted), "{sentence}");
+            let failure = too_few_files(left);
+            assert_eq!(failure.code, "open_files");
+            assert!(failure.sentence().starts_with(wanted), "{failure:?}");
         }
     }
 }

@@ -402,4 +402,49 @@ mod tests {
             assert!(error.to_string().contains(remedy), "{error}");
         }
     }
+
+    #[test]
+    fn a_file_that_cannot_be_used_as_it_is_has_a_code_for_its_reason() {
+        let path = || PathBuf::from("a/b.jsonl");
+        let what = || "cut".to_owned();
+        let linking = "no links".to_owned();
+        let copying = Box::new(Explanation::new("no space"));
+        let wanted: ChatKey = "terminal:main".parse().unwrap();
+        for (error, code) in [
+            (StorageError::Damaged { path: path(), what: what() }, "storage_damaged"),
+            (StorageError::Newer { path: path(), found: 3, known: 2 }, "storage_newer_format"),
+            (
+                StorageError::ReaderTooOld { path: path(), needed: 3, own: 2 },
+                "storage_reader_too_old",
+            ),
+            (StorageError::OtherChat { path: path(), owner: what(), wanted }, "storage_other_chat"),
+            (StorageError::io("open", path(), Errno::LOOP.into()), "storage_not_plain"),
+            (StorageError::io("open", path(), Errno::ISDIR.into()), "storage_not_plain"),
+            (StorageError::io("open", path(), Errno::NOTDIR.into()), "storage_not_plain"),
+            (StorageError::Unsettled { path: path(), cause: what() }, "storage_unsettled"),
+            (
+                StorageError::CannotSeal { path: path(), sealed: path(), linking, copying },
+                "storage_cannot_seal",
+            ),
+            (
+                StorageError::Refused { path: path(), refused: RefusedInput::Empty },
+                "storage_refused",
+            ),
+        ] {
+            assert_eq!((error.code(), error.share().code()), (code, code));
+            assert!(error.to_string().contains("a/b.jsonl"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_reached_says_whether_the_write_may_have_happened() {
+        for (may_have_happened, outcome) in
+            [(true, "it may have happened nevertheless"), (false, "nothing has changed")]
+        {
+            let why = "no route".to_owned();
+            let error = StorageError::Unavailable { doing: "append", why, may_have_happened };
+            assert_eq!((error.code(), error.share().code()), ("storage_unavailable", error.code()));
+            assert!(error.to_string().contains(outcome), "{error}");
+        }
+    }
 }
