@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::harness::{TestShip, echo, talk, text};
+use crate::harness::{Ran, TestShip, echo, talk, text};
 
 #[test]
 fn piped_lines_are_answered_one_by_one_and_the_end_is_no_failure() {
@@ -77,6 +77,9 @@ fn input_that_is_no_text_is_refused_with_the_place_of_its_first_bad_byte() {
     assert_eq!(text(&error, "code"), "not_utf8");
     let message = text(&error, "message");
     assert!(message.contains("byte 3 ") && message.contains("nothing was sent"), "{message}");
+    let folder = std::fs::File::open(ship.root()).unwrap();
+    let ran = ship.command(&["send", "--json", "-"]).stdin(folder).output().unwrap();
+    assert_eq!(text(&Ran(ran).error(), "code"), "input");
     assert_eq!(ship.said(), []);
     let error = ship.piped(&["send", "--json", "review this"], b"\xff").error();
     assert_eq!(text(&error, "code"), "not_utf8");

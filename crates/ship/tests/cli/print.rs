@@ -30,6 +30,8 @@ fn flags_stand_before_or_after_the_command() {
     }
     let unknown = ship.run(&["--request", "none", "logs"]).complaint();
     assert!(unknown.contains("the logs have no request `none`"), "{unknown}");
+    let unknown = ship.run(&["logs", "--request", "none", "--json"]).error();
+    assert_eq!(text(&unknown, "code"), "no_request");
 }
 
 #[test]

@@ -121,6 +121,8 @@ fn what_is_not_on_record_and_what_is_lost_is_said_plainly() {
     assert_says(&shown, &["cannot be rebuilt", "the tools cannot be read", "Hello."]);
     let raw = world.ship.run(&["inspect", "--request", &id, "--raw"]);
     assert_eq!((raw.code(), raw.out().as_str()), (1, ""));
+    let raw = world.ship.run(&["inspect", "--request", &id, "--raw", "--json"]);
+    assert_eq!(text(&raw.error(), "code"), "not_explained");
 }
 
 #[test]
