@@ -90,8 +90,9 @@ pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<E
                 && let Some(preview) = preview
                 && let Some(line) = undone_line(&preview, change, |name| format!("`ship {name}`"))
             {
+                let undo = session.chat_flags.add_to("ship undo");
                 (change.line, change.way_back) =
-                    (session.chat_flags.add_to_commands_in(&line), None);
+                    (format!("{line} `{undo}` again restores it."), None);
             }
             print_outcome(session, &agent, operation, operated).await?;
         }
@@ -175,16 +176,15 @@ pub(super) fn undone_line(
     change: &ContextChange,
     command: impl Fn(&str) -> String,
 ) -> Option<String> {
-    let undo = command("undo");
     let undone = match preview.switch.as_deref()? {
-        "undo" => format!("the last {undo}"),
+        "undo" => format!("the last {}", command("undo")),
         // An exchange that was taken back is a step back or, if it was the only one, a clean start.
         "rewind" => "the step back".to_owned(),
         "clear" => "the clean start".to_owned(),
         name @ ("new" | "load") => command(&format!("context {name}")),
         name => command(name),
     };
-    Some(format!("Undid {undone}: now in “{}”. {undo} again restores it.", change.active.title))
+    Some(format!("Undid {undone}: now in “{}”.", change.active.title))
 }
 
 /// Formats a line about contexts that appears among the agent's answers.

@@ -275,6 +275,10 @@ fn a_checkpoint_is_rewound_to_and_forked_from_and_undone() {
     let _ = ship.run(&["fork", "--at", "early on"]).text();
     assert_eq!(turns(&ship), late[..2]);
     undone("`ship fork`");
+    let line = ship.run(&["undo", "--project", "."]).text();
+    assert!(line.starts_with("Undid the last `ship undo`: "), "{line}");
+    assert!(line.ends_with(" `ship undo --project .` again restores it.\n"), "{line}");
+    undone("the last `ship undo`");
     let _ = ship.run(&["fork"]).text();
     assert_eq!(turns(&ship), late);
     assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");

@@ -30,7 +30,8 @@ impl ChatScreen<'_> {
             // Programs ask for operations, and get what they ask for.
             None if said_since == 0 || self.session.json => {
                 let tell = |change: &ContextChange| {
-                    undone_line(preview.as_ref()?, change, |name| format!("/{name}"))
+                    let line = undone_line(preview.as_ref()?, change, |name| format!("/{name}"))?;
+                    Some(format!("{line} /undo again restores it."))
                 };
                 self.operate_and_tell(ContextOperation::Undo, tell).await
             }
