@@ -255,5 +255,5 @@ fn an_undo_after_a_repair_takes_back_the_last_operation_and_not_the_repair() {
     let _ = ship.run(&["repair"]).text();
     let _ = ship.run(&["send", "delta"]).text();
     let undone = ship.run(&["undo"]).text();
-    assert!(undone.starts_with("Now in “Two”."), "{undone}");
+    assert!(undone.starts_with("Undid `ship context load`: now in “Two”."), "{undone}");
 }
