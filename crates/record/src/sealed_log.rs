@@ -2,12 +2,19 @@
 
 use crate::{Head, SealedName, Seq, Timestamp};
 
-/// A sealed log, described by its name and its first lines.
+/// The description of a sealed log.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 pub struct SealedLog {
-    /// The name of the log's file.
+    /// The name of the log. Only the store that made it reads anything from it.
     pub name: SealedName,
+    /// The first line of the log, which is its head.
+    pub first: Seq,
+    /// The last line of the log.
+    pub last: Seq,
+    /// The time at which it was sealed.
+    #[cfg_attr(feature = "serde", serde(rename = "sealedAt"))]
+    pub sealed_at: Timestamp,
     /// The head of the log.
     pub head: Head,
     /// Set if the lines were purged: only the head is left.

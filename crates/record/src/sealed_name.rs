@@ -37,10 +37,36 @@ impl SealedName {
         let mut parts = self.0.split('-').skip(1);
         (number(parts.next()), number(parts.next()))
     }
+
+    /// Returns the time at which the log was sealed. For a name with digits that are no time, which only a person can
+    /// make, this is the beginning of 1970.
+    pub fn sealed_at(&self) -> Timestamp {
+        let stamp = self.0.split('-').next().and_then(Timestamp::from_file_name);
+        stamp.unwrap_or(Timestamp::from_millis(0))
+    }
 }
 
 impl std::fmt::Display for SealedName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_time_that_it_was_made_with() {
+        let now = Timestamp::from_millis(1_770_286_500_123);
+        let made = SealedName::new(now, Seq::FIRST, Seq::new(42));
+        assert_eq!((made.as_str(), made.sealed_at()), ("20260205T101500123Z-1-42", now));
+        for (text, millis) in [
+            ("20260205T101500Z-1-42", now.millis() - 123),
+            ("20260205T1015001Z-1-42", 0),
+            ("TTTTTTTTTTTTTTTTTTT-1-42", 0),
+        ] {
+            assert_eq!(SealedName::parse(text).unwrap().sealed_at().millis(), millis, "{text}");
+        }
     }
 }

@@ -41,6 +41,15 @@ impl Timestamp {
         format!("{}T{hour:02}{minute:02}{second:02}{milli:03}Z", self.date_digits())
     }
 
+    /// Reads the form that [`file_name`](Self::file_name) writes, also without milliseconds.
+    pub fn from_file_name(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let (year, month, day) = (date.get(..4)?, date.get(4..6)?, date.get(6..)?);
+        let (hour, minute, second) = (time.get(..2)?, time.get(2..4)?, time.get(4..6)?);
+        let milli = time.get(6..).filter(|milli| !milli.is_empty()).unwrap_or("000");
+        Self::parse(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}.{milli}Z"))
+    }
+
     /// Reads `2026-02-05T10:15:00.123Z`, the form that [`Display`](fmt::Display) writes.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |from: usize, to: usize| -> Option<i64> {

@@ -134,7 +134,9 @@ fn a_view_holds_its_records() {
     let purged = r#"{"ts":1,"lines":4,"by":"ship context delete"}"#;
     assert_eq!(same::<Purged>(purged).lines, 4);
     let name = r#""20260205T101500123Z-1-5""#;
-    let log: SealedLog = same(&format!(r#"{{"name":{name},"head":{HEAD},"purged":{purged}}}"#));
+    let log: SealedLog = same(&format!(
+        r#"{{"name":{name},"first":1,"last":5,"sealedAt":1770286500123,"head":{HEAD},"purged":{purged}}}"#
+    ));
     assert_eq!(log.head, view.head);
     let place: MessagePlace = same(&format!(r#"{{"log":{name},"seq":5}}"#));
     assert_eq!(place.log, Some(log.name));

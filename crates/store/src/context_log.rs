@@ -31,10 +31,16 @@ pub trait ContextLog: Send + Sync {
         Box::pin(async move {
             let sealed = self.sealed().await?.into_iter();
             let is_before = |log: &SealedLog| {
-                before.as_ref().is_none_or(|before| log.name.range() < before.range())
+                before.as_ref().is_none_or(|before| (log.first, log.last) < before.range())
             };
             Ok(sealed.filter(is_before).take(limit).collect())
         })
+    }
+
+    /// Describes one sealed log; `None` if there is none with this name, or its head cannot be read.
+    fn sealed_log(&self, name: &SealedName) -> StoreFuture<'_, Option<SealedLog>, ReadError> {
+        let name = name.clone();
+        Box::pin(async move { Ok(self.sealed().await?.into_iter().find(|log| log.name == name)) })
     }
 
     /// Finds the newest log that has a message with this id. It searches the live log and then the sealed logs of all

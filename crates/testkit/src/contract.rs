@@ -57,6 +57,7 @@ macro_rules! store_contract {
                 a_fork_shares_no_inbox,
                 a_fork_of_what_is_not_there_is_refused,
                 sealed_logs_are_listed_by_pages,
+                a_sealed_log_tells_its_lines_and_when_it_was_sealed,
                 a_message_is_found_in_the_newest_log_that_has_it,
                 a_purged_log_tells_what_it_was_and_nothing_else,
                 a_purged_log_breaks_no_chain,

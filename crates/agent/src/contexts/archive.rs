@@ -213,15 +213,24 @@ impl<'a> ContextArchive<'a> {
 
     /// Reads the snapshot of a context, and makes it again if its file is gone.
     pub(crate) async fn read(&self, context: &ContextId) -> Result<Option<Snapshot>, RunError> {
+        Ok(self.read_with_end(context).await?.map(|(snapshot, _)| snapshot))
+    }
+
+    /// Reads the snapshot of a context as [`read`](Self::read) does, with the end of its log.
+    async fn read_with_end(
+        &self,
+        context: &ContextId,
+    ) -> Result<Option<(Snapshot, Position)>, RunError> {
+        let with_end = |state: DerivedState| Some((Snapshot::read(state.value)?, state.position));
         let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
-        if let Some(snapshot) = state.and_then(|state| Snapshot::read(state.value)) {
-            return Ok(Some(snapshot));
+        if let Some(known) = state.and_then(with_end) {
+            return Ok(Some(known));
         }
         let view = self.chat.log().view().await?;
         let Some(view) = view.filter(|_| self.contains(context)) else { return Ok(None) };
         Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
         let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
-        Ok(state.and_then(|state| Snapshot::read(state.value)))
+        Ok(state.and_then(with_end))
     }
 
     /// Returns the snapshot of the active context, if it is archived with lines that the live log does not have.
@@ -230,10 +239,11 @@ impl<'a> ContextArchive<'a> {
         if !self.contains(context) {
             return Ok(None);
         }
-        let is_later = |snapshot: &Snapshot| {
-            snapshot.sealed_log().is_some_and(|log| log.range().1 >= view.position.seq)
+        let known = self.read_with_end(context).await?;
+        let is_later = |(snapshot, end): &(Snapshot, Position)| {
+            snapshot.sealed_log().is_some() && end.seq >= view.position.seq
         };
-        Ok(self.read(context).await?.filter(is_later))
+        Ok(known.filter(is_later).map(|(snapshot, _)| snapshot))
     }
 
     /// Finds the context with this id or these words. The refusal offers the possible ones if no single one matches.

@@ -12,7 +12,7 @@ use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{
     ANSWER_KEY, ContextLine, Derived, LedgerBody, LedgerLine, MessageKind, MessageSource, Metadata,
-    NewMetadata, Position, SealedName, Seq, SourceRange, Timestamp, View,
+    NewMetadata, Position, SealedLog, SealedName, Seq, SourceRange, Timestamp, View,
 };
 
 use super::operate::OperationInProgress;
@@ -73,10 +73,11 @@ impl OperationInProgress<'_> {
         let snapshot =
             // A context may have been sealed again since, and then the snapshot is that of another log.
             Snapshot::read(state.value).filter(|it| it.sealed_log().as_ref() == Some(log));
-        let Some(snapshot) = snapshot else { return Ok(LostMessages::default()) };
-        let lost = self.lost_utterances(&snapshot, log, view);
+        let log = self.locked.chat.log().sealed_log(log).await?;
+        let Some((snapshot, log)) = snapshot.zip(log) else { return Ok(LostMessages::default()) };
+        let lost = self.lost_utterances(&snapshot, &log, view);
         let mut messages: Vec<LostMessage> =
-            self.lost_summary(&snapshot, log, view).into_iter().collect();
+            self.lost_summary(&snapshot, &log, view).into_iter().collect();
         messages.extend(self.messages_of(lost, view).await?);
         let utterances = snapshot.utterances();
         let is_whole = |message: &UiMessage| {
@@ -91,7 +92,7 @@ impl OperationInProgress<'_> {
     fn lost_summary(
         &self,
         snapshot: &Snapshot,
-        log: &SealedName,
+        log: &SealedLog,
         view: &View,
     ) -> Option<LostMessage> {
         if !snapshot.is_compacted() || view.messages().any(is_summary) {
@@ -116,7 +117,7 @@ impl OperationInProgress<'_> {
     fn lost_utterances(
         &self,
         snapshot: &Snapshot,
-        log: &SealedName,
+        log: &SealedLog,
         view: &View,
     ) -> Vec<(Option<Seq>, Utterance)> {
         let utterances = snapshot.utterances();
@@ -268,11 +269,10 @@ fn with_time(mut message: UiMessage, ts: Timestamp) -> UiMessage {
 fn place_between(
     lines: &[Arc<ContextLine>],
     range: (usize, usize),
-    log: &SealedName,
+    log: &SealedLog,
 ) -> Option<Seq> {
-    let (head, end) = log.range();
-    let seq = |at: usize| lines.get(at).map_or(end.get() + 1, |line| line.seq.get());
-    let before = |at: usize| at.checked_sub(1).map_or(head.get(), &seq);
+    let seq = |at: usize| lines.get(at).map_or(log.last.get() + 1, |line| line.seq.get());
+    let before = |at: usize| at.checked_sub(1).map_or(log.first.get(), &seq);
     let mut places = (range.0..=range.1).rev();
     let at = places.find(|at| seq(*at) > before(*at) + 1).unwrap_or(range.1);
     lines.get(at).map(|line| line.seq)

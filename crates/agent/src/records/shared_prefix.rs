@@ -134,9 +134,8 @@ impl OutgoingRequest<'_> {
         let RequestMessages::Context { position, .. } = &before.shown else { return None };
         // An error here comes again when the request is rebuilt, and is dealt with there.
         let newest = chat.log().sealed_logs(None, 1).await.ok()?.pop()?;
-        let (first, last) = newest.name.range();
         let is_it = newest.head.generation == position.generation;
-        (is_it && last.get() - first.get() > COMPARED_LINES_MAX).then_some(())?;
+        (is_it && newest.last.get() - newest.first.get() > COMPARED_LINES_MAX).then_some(())?;
         Some(replaced_by(&chat.log().view().await.ok()??))
     }
 

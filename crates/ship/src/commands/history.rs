@@ -383,13 +383,12 @@ mod tests {
         async fn switch(&mut self, back_to: Option<usize>) {
             let Position { generation, .. } = self.begun.position;
             let sealed = self.begun.chat.log().sealed().await.unwrap();
-            let pieces = match back_to.map(|nth| sealed[nth].name.clone()) {
-                None => Vec::new(),
-                Some(log) => {
-                    let (first, last) = log.range();
-                    vec![LogPiece::Sealed { log, first: first.next(), last }]
-                }
+            let whole = |SealedLog { name: log, first, last, .. }| LogPiece::Sealed {
+                log,
+                first: first.next(),
+                last,
             };
+            let pieces = back_to.map(|nth| whole(sealed[nth].clone())).into_iter().collect();
             let head = Head::new(ContextId::new(Timestamp::from_millis(0), generation.get() + 2));
             let rotation = Rotation { expected: Some(generation), head, pieces };
             self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;

@@ -65,7 +65,8 @@ impl ChatFiles {
             },
         };
         let purged = purge::read_purge(&self.env, &path, second.as_ref())?;
-        Ok(Some(SealedLog { name: name.clone(), head, purged }))
+        let ((first, last), sealed_at) = (name.range(), name.sealed_at());
+        Ok(Some(SealedLog { name: name.clone(), first, last, sealed_at, head, purged }))
     }
 
     /// Returns the log that a sealed one replaced: from its head or, if that cannot be read, from the folder.

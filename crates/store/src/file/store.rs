@@ -477,6 +477,11 @@ impl ContextLog for FileChat {
         self.run(move |chat| chat.lines_after(cursor, limit))
     }
 
+    fn sealed_log(&self, name: &SealedName) -> StoreFuture<'_, Option<SealedLog>, ReadError> {
+        let name = name.clone();
+        self.run(move |chat| Ok(chat.sealed_log(&name)?))
+    }
+
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
         let name = name.clone();
         self.run(move |chat| chat.sealed_view(&name))

@@ -89,7 +89,7 @@ pub async fn an_import_goes_below_the_live_log_which_stays_as_it_was(store: &dyn
     let expected = [&imported.sealed, &imported.logs[0], &imported.logs[1]];
     assert_eq!((names.len(), &names[1..]), (4, &expected[..]));
     assert_eq!(imported.logs.len(), 2);
-    assert!(names.windows(2).all(|two| two[0].range().1.next() == two[1].range().0));
+    assert!(chain.windows(2).all(|two| two[1].last.next() == two[0].first));
     let generations: Vec<_> = chain.iter().rev().map(|log| log.head.generation.get()).collect();
     assert_eq!((generations, after.head.generation.get()), (vec![0, 1, 2, 3], 4));
     assert_eq!(sealed_ids(&begun, &imported.sealed).await, ["m1", "m2"]);

@@ -78,9 +78,8 @@ pub async fn pages_of_any_size_give_the_lines_of_all_logs_in_order(store: &dyn S
     }
     let sealed = begun.chat.log().sealed().await.unwrap();
     let log = |seq: u64| {
-        let holds =
-            |name: &SealedName| (name.range().0.get()..=name.range().1.get()).contains(&seq);
-        sealed.iter().map(|log| &log.name).find(|name| holds(name))
+        let holder = sealed.iter().find(|log| (log.first.get()..=log.last.get()).contains(&seq));
+        holder.map(|log| &log.name)
     };
     for LoggedLine { line, log: found, context, is_published } in &whole.lines {
         assert_eq!((found.as_ref(), context), (log(line.seq.get()), &view.head.context));
@@ -151,8 +150,7 @@ async fn change(begun: &mut Begun, random: &mut Random, step: usize) {
         7 => {
             let sealed = begun.chat.log().sealed().await.unwrap();
             let Some(log) = sealed.into_iter().find(|log| log.purged.is_none()) else { return };
-            let ((first, last), log) = (log.name.range(), log.name);
-            let back = LogPiece::Sealed { log, first, last };
+            let back = LogPiece::Sealed { log: log.name, first: log.first, last: log.last };
             let view = begun.chat.log().view().await.unwrap().unwrap();
             let pieces = vec![back, LogPiece::KeepFrom(Seq::FIRST)];
             let expected = Some(view.position.generation);

@@ -21,7 +21,7 @@ pub async fn a_rotation_seals_the_whole_log(store: &dyn Store) {
     begun.compact("s1", Seq::new(4)).await;
     assert_eq!(ids(&*begun.chat).await, ["s1", "m3"]);
     let sealed = begun.chat.log().sealed().await.unwrap();
-    assert_eq!(sealed[0].name.range(), (Seq::new(1), Seq::new(4)));
+    assert_eq!((sealed[0].first, sealed[0].last), (Seq::new(1), Seq::new(4)));
     let old = begun.chat.log().sealed_view(&sealed[0].name).await.unwrap();
     assert_eq!(old.messages().map(id).collect::<Vec<_>>(), ["m1", "m2", "m3"]);
     begun.compact("s2", Seq::new(7)).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_message::json::Object;
 use ship_store::{
     Chat, ContextId, Derived, DerivedState, LogPiece, MessageId, MessagePlace, PurgeError, Purged,
-    ReadError, RotateError, Rotation, SealedName, Seq, Store, Timestamp,
+    ReadError, RotateError, Rotation, SealedLog, SealedName, Seq, Store, Timestamp,
 };
 
 use crate::chat::{Begun, entry, ids, message};
@@ -29,10 +29,10 @@ async fn names(chat: &Arc<dyn Chat>, before: Option<&SealedName>, limit: usize) 
 
 pub async fn sealed_logs_are_listed_by_pages(store: &dyn Store) {
     let (begun, all) = sealed(store, &["m1", "m2", "m3", "m4"]).await;
-    let whole: Vec<SealedName> =
-        begun.chat.log().sealed().await.unwrap().into_iter().map(|log| log.name).collect();
+    let whole = begun.chat.log().sealed().await.unwrap();
+    assert!(whole.is_sorted_by(|newer, older| newer.first > older.last));
+    let whole: Vec<SealedName> = whole.into_iter().map(|log| log.name).collect();
     assert_eq!((all.len(), &all), (4, &whole));
-    assert!(all.is_sorted_by(|newer, older| newer.range() > older.range()));
     let mut pages = Vec::new();
     while let page = names(&begun.chat, pages.last(), 3).await
         && !page.is_empty()
@@ -41,6 +41,21 @@ pub async fn sealed_logs_are_listed_by_pages(store: &dyn Store) {
     }
     assert_eq!(pages, all);
     assert!(names(&begun.chat, None, 0).await.is_empty());
+}
+
+pub async fn a_sealed_log_tells_its_lines_and_when_it_was_sealed(store: &dyn Store) {
+    let (mut begun, all) = sealed(store, &["m1"]).await;
+    let before = begun.lane.purge(&all[0], "compact").await.unwrap().ts;
+    begun.say("m2").await;
+    begun.compact("after m2", begun.position.seq.next()).await;
+    let log = begun.chat.log().sealed_logs(None, 1).await.unwrap().remove(0);
+    assert_eq!(begun.chat.log().sealed_log(&log.name).await.unwrap().as_ref(), Some(&log));
+    // The purged log has a head and `m1`; this one has a head, a summary and `m2`.
+    assert_eq!((log.first, log.last), (Seq::new(3), Seq::new(5)));
+    let after = begun.lane.purge(&log.name, "compact").await.unwrap().ts;
+    assert!(before <= log.sealed_at && log.sealed_at <= after, "{log:?}");
+    let missing = SealedName::parse("20260205T101500000Z-90-91").unwrap();
+    assert_eq!(begun.chat.log().sealed_log(&missing).await.unwrap(), None);
 }
 
 pub async fn a_message_is_found_in_the_newest_log_that_has_it(store: &dyn Store) {
@@ -88,7 +103,7 @@ pub async fn a_purged_log_breaks_no_chain(store: &dyn Store) {
     let after = begun.chat.log().sealed().await.unwrap();
     let marks: Vec<Option<Purged>> = after.iter().map(|log| log.purged.clone()).collect();
     assert_eq!(marks, [None, Some(purged), None]);
-    let heads = |logs: &[ship_store::SealedLog]| {
+    let heads = |logs: &[SealedLog]| {
         logs.iter().map(|log| (log.name.clone(), log.head.clone())).collect::<Vec<_>>()
     };
     assert_eq!(heads(&after), heads(&before));
@@ -103,12 +118,13 @@ pub async fn a_purged_log_breaks_no_chain(store: &dyn Store) {
 pub async fn what_was_purged_is_never_copied(store: &dyn Store) {
     let (begun, all) = sealed(store, &["m1"]).await;
     begun.lane.purge(&all[0], "compact").await.unwrap();
-    let (first, last) = all[0].range();
+    let SealedLog { name: log, first, last, .. } =
+        begun.chat.log().sealed_log(&all[0]).await.unwrap().unwrap();
     let view = begun.chat.log().view().await.unwrap().unwrap();
     let rotation = Rotation {
         expected: Some(view.position.generation),
         head: view.head,
-        pieces: vec![LogPiece::Sealed { log: all[0].clone(), first, last }],
+        pieces: vec![LogPiece::Sealed { log, first, last }],
     };
     let refused = begun.lane.rotate(rotation).await;
     let Err(RotateError::Source(ReadError::Purged { name, .. })) = refused else {

@@ -11,8 +11,8 @@ pub(super) async fn undo(chat: &dyn Chat, lane: &dyn Lane, id: &str) -> Result<(
     if was_said(&view, id) {
         return confirm(lane, &view, id).await;
     }
-    let log = chat.log().sealed_logs(None, 1).await?.pop().ok_or("nothing is sealed")?.name;
-    let (first, last) = log.range();
+    let log = chat.log().sealed_logs(None, 1).await?.pop().ok_or("nothing is sealed")?;
+    let SealedLog { name: log, first, last, .. } = log;
     let new = LogPiece::New(message(id, &said(id, false)).into());
     let pieces = vec![LogPiece::Sealed { log, first, last }, LogPiece::KeepFrom(Seq::FIRST), new];
     let expected = Some(view.position.generation);
