@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ship_agent::store::{
-    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatOverview,
-    ChatPage, MemoryError, Moment, ProjectRecords, StorageError, StoreFuture,
+    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatPage, MemoryError,
+    Moment, OverviewPage, ProjectRecords, StorageError, StoreFuture,
 };
 use ship_agent::{Agent, ChatKey, FileStore, Store, StoreOptions};
 
@@ -31,8 +31,12 @@ impl Store for Counted {
     }
 
     // The default opens every chat; the store inside reads less.
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
-        self.chats.overviews()
+    fn overviews(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, OverviewPage, StorageError> {
+        self.chats.overviews(after, limit)
     }
 
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {

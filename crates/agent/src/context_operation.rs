@@ -283,10 +283,9 @@ impl OperationRefusal {
         Self { offered, line_for_model: Some(for_model), ..Self::new(line) }
     }
 
-    /// Makes the refusal of a query that fits several archived contexts.
+    /// Makes the refusal of a query that fits several contexts.
     pub(crate) fn several_contexts(which: &str, offered: Vec<ContextName>) -> Self {
-        let line =
-            format!("Several archived contexts fit `{which}`. Nothing has changed. They are:");
+        let line = format!("Several contexts fit `{which}`. Nothing has changed. They are:");
         let for_model = Some(Self::no_single_context(which));
         Self { offered, line_for_model: for_model, ..Self::new(line) }
     }

@@ -9,7 +9,8 @@
 //! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference.
 //! - `log_place` finds a checkpoint or a message in any log.
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
-//!   `undo_in_place` undoes operations that did not leave the context. `undo_preview` tells what an undo would do.
+//!   `undo_in_place` undoes operations that did not leave the context. `undo_preview` tells what an undo would do,
+//!   and `last_exchanges` what a person takes back when it would undo nothing.
 //! - `tool_calls` answers a model's calls, `switch_request` is the switch that one asks for, and `queued_operation`
 //!   performs a person's operation in a chat at rest.
 //! - `lost_messages` finds what a damaged log has lost and the snapshot of its context still tells.
@@ -18,6 +19,7 @@
 
 mod archive;
 mod fork_to_chat;
+mod last_exchanges;
 mod list;
 mod log_place;
 mod lost_messages;
@@ -35,6 +37,7 @@ mod tool_calls;
 mod undo_in_place;
 mod undo_preview;
 
+pub use last_exchanges::LastExchanges;
 pub use list::ContextList;
 pub use undo_preview::UndoPreview;
 

@@ -3,7 +3,8 @@
 //! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it.
 //! `heartbeat` shows other processes that the holder of a lane is at work. `system_sources` makes the system blocks,
 //! `budget` limits the size of requests, `host_memory` shares `host_facts` with other processes, `warnings` reports
-//! configuration problems, and `summary_drafts` keeps summaries that are not published yet.
+//! configuration problems, `untaken` holds what a caller may take, `observed_talk` remembers talk between people, and
+//! `summary_drafts` keeps summaries that are not published yet.
 
 mod active_run;
 mod agent;
@@ -14,17 +15,19 @@ mod host_facts;
 mod host_memory;
 mod hosts_record;
 mod locked_chat;
+mod observed_talk;
 mod summary_drafts;
 mod system_sources;
+mod untaken;
 mod warnings;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ship_context::KnownTools;
 use ship_message::json::{Json, Object};
 use ship_provider::{HostForm, Provider, ToolSpec};
-use ship_store::{ChatKey, Clock, ContextEvent, StorageProblem, Store};
+use ship_store::{ChatKey, Clock, ContextEvent, LaneHolder, StorageProblem, Store};
 use tokio::sync::Mutex;
 
 pub use agent::Agent;
@@ -34,6 +37,7 @@ pub use builder::AgentBuilder;
 pub(crate) use active_run::ActiveRun;
 pub(crate) use agent::{ActiveConversation, CurrentConversation};
 pub(crate) use locked_chat::LockedChat;
+pub(crate) use observed_talk::ReadStretch;
 pub(crate) use summary_drafts::{SummaryCost, SummaryDraft, SummaryRange};
 pub(crate) use system_sources::{ChatMemory, SystemSources, last_question_metadata};
 
@@ -41,13 +45,16 @@ use crate::chat::MessageIds;
 use crate::events::EventHub;
 use crate::id_source::IdSource;
 use crate::project_source::ProjectSource;
+use crate::recent_map::RecentMap;
 use crate::records::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use host_memory::HostMemory;
+use observed_talk::ObservedTalk;
 use summary_drafts::SummaryDrafts;
+use untaken::Untaken;
 
 #[derive(Clone)]
 pub(crate) struct Engine {
@@ -68,14 +75,15 @@ pub(crate) struct Engine {
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,
     pub(crate) request_cache: Arc<RequestCache>,
-    /// The chats that this agent has already repaired.
-    pub(crate) repaired_chats: Arc<Mutex<HashSet<ChatKey>>>,
+    pub(crate) observed_talk: Arc<ObservedTalk>,
+    /// The chats that this agent has already repaired, as far as it remembers. To repair one again changes nothing.
+    pub(crate) repaired_chats: Arc<Mutex<RecentMap<ChatKey, ()>>>,
     /// The problems that were repaired or found, until the caller takes them.
-    pub(crate) repairs: Arc<parking_lot::Mutex<Vec<StorageProblem>>>,
+    pub(crate) repairs: Arc<Untaken<StorageProblem>>,
     /// The warnings about the budget, until the caller takes them.
-    pub(crate) budget_warnings: Arc<parking_lot::Mutex<Vec<String>>>,
-    /// The warnings that are already in the log.
-    pub(crate) warned: Arc<Mutex<HashSet<String>>>,
+    pub(crate) budget_warnings: Arc<Untaken<String>>,
+    /// The warnings that are already in the log, as far as this agent remembers.
+    pub(crate) warned: Arc<Mutex<RecentMap<String, ()>>>,
 }
 
 impl KnownTools for Engine {
@@ -95,6 +103,13 @@ impl Engine {
             true => Vec::new(),
             false => self.tools.values().map(|tool| tool.spec().clone()).collect(),
         }
+    }
+
+    /// Whether the holder of a lane makes no progress: its process is stopped, or has not touched the chat for longer than
+    /// a tool may take.
+    pub(crate) fn is_frozen(&self, holder: &LaneHolder) -> bool {
+        let deadline_ms = self.rules.tool_deadline.as_millis();
+        holder.is_frozen(self.clock.now(), u64::try_from(deadline_ms).unwrap_or(u64::MAX))
     }
 
     /// Makes an event about no message and no ledger entry.
@@ -125,6 +140,6 @@ impl Engine {
                 RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() },
             );
         }
-        self.repairs.lock().extend(problems);
+        problems.into_iter().for_each(|problem| self.repairs.push(problem));
     }
 }

@@ -16,7 +16,6 @@ pub(crate) use self::hub::{EventHub, StreamGuard};
 pub use self::listener::{AgentListener, Listener};
 
 use ship_message::Chunk;
-use ship_message::json::{Json, Object};
 use ship_store::LaneHolder;
 
 use crate::reply::{Outcome, Reply};
@@ -66,31 +65,4 @@ pub enum LaneWaiting {
     OtherProcess,
     /// This process runs the chat and does not go on.
     FrozenProcess(Box<LaneHolder>),
-}
-
-/// Makes a notice for the person, which is shown now and not stored.
-pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
-    notice_of(Object::from([("kind", kind), ("text", text)]))
-}
-
-/// Makes the notice of a compaction. One that purged the originals cannot be undone.
-pub(crate) fn compacted_notice(text: &str, is_purged: bool) -> Chunk {
-    let mut data = Object::from([("kind", "compacted"), ("text", text)]);
-    data.set_or_remove("purged", is_purged.then_some(true.into()));
-    notice_of(data)
-}
-
-/// Makes a notice about contexts, with the way back if there is one.
-pub(crate) fn context_notice(line: &str, way_back: Option<Json>) -> Chunk {
-    let mut data = Object::from([("kind", "context"), ("text", line)]);
-    data.set_or_remove("wayBack", way_back);
-    notice_of(data)
-}
-
-fn notice_of(data: Object) -> Chunk {
-    Chunk::Data(Object::from([
-        ("type", Json::from("data-notice")),
-        ("data", data.into()),
-        ("transient", true.into()),
-    ]))
 }

@@ -172,14 +172,25 @@ impl Inbound {
 
 /// Returns the message that a ledger entry becomes in the context. `note` is what the model must know with it.
 pub(crate) fn promoted_message(entry: &LedgerEntry, id: String, note: Option<&str>) -> UiMessage {
-    let text = entry.entry.str("text").unwrap_or_default();
-    let attached = entry.entry.get(ATTACHMENTS).and_then(Json::as_array).unwrap_or_default();
-    let mut parts = vec![UiPart::text(text)];
-    parts.extend(attached.iter().cloned().map(UiPart::from_json));
-    let mut message = UiMessage::new(id, Role::User, parts);
+    let mut message = UiMessage::new(id, Role::User, parts_of(entry));
     let mut metadata = NewMetadata::of_entry(entry);
     metadata.set_source(MessageSource::Ingress);
     metadata.set_note_to_model(note);
     metadata.write_to(&mut message);
     message
+}
+
+/// Returns the message of a ledger entry that is in no context yet, marked as queued.
+pub(crate) fn queued_message(entry: LedgerEntry, id: String) -> UiMessage {
+    let mut message = UiMessage::new(id, Role::User, parts_of(&entry));
+    NewMetadata::of_queued(entry).write_to(&mut message);
+    message
+}
+
+/// Returns the text and the files of an entry.
+fn parts_of(entry: &LedgerEntry) -> Vec<UiPart> {
+    let text = entry.entry.str("text").unwrap_or_default();
+    let attached = entry.entry.get(ATTACHMENTS).and_then(Json::as_array).unwrap_or_default();
+    let attached = attached.iter().cloned().map(UiPart::from_json);
+    std::iter::once(UiPart::text(text)).chain(attached).collect()
 }

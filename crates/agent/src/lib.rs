@@ -133,8 +133,10 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod blocking_work;
 mod built_in_tools;
 mod chat;
+mod chats;
 mod compact;
 mod context_operation;
 mod context_tool_input;
@@ -146,18 +148,22 @@ mod engine;
 mod error;
 mod events;
 mod explain;
+mod history;
 mod id_source;
 mod inbound;
 mod inbox;
+mod news;
 mod outbound;
 mod project;
 mod project_source;
+mod recent_map;
 mod records;
 mod reply;
 mod request;
 mod rules;
 mod run;
 mod run_log;
+mod run_notice;
 mod stop;
 mod tokens;
 mod tool;
@@ -165,19 +171,25 @@ mod tool_schema;
 
 pub use built_in_tools::built_in_tools;
 pub use chat::{Activation, inbound_message_id};
+pub use chats::{ChatList, ChatSummary, ListedChat};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
 pub use context_operation::{
     ContextChange, ContextName, ContextOperation, Destination, OperationOutcome, OperationRefusal,
     WayBack,
 };
-pub use contexts::{ContextList, UndoPreview};
+pub use contexts::{ContextList, LastExchanges, UndoPreview};
 pub use conversation::{ConversationError, ConversationHandle};
 pub use engine::{Agent, AgentBuilder, CompactionTrigger};
 pub use error::RunError;
 pub use events::{AgentListener, LaneWaiting, Listener, RunEvent};
 pub use explain::{NextRequest, PastRequest};
+pub use history::{
+    HistoryCursor, HistoryCursorError, HistoryMessage, HistoryPage, HistoryQuery, HistoryReader,
+};
 pub use id_source::{IdSource, RandomIds};
 pub use inbound::{AcceptedMessage, Attachment, CallAnswer, Inbound};
+pub use inbox::{ChatQueue, OpenRun, WaitingEntry};
+pub use news::{ChatNews, ChatNewsItem};
 pub use outbound::Outbound;
 pub use project::{OpenAgentError, chosen_model, open_store};
 pub use project_source::{NoProject, ProjectSource};
@@ -187,14 +199,16 @@ pub use records::{
 };
 pub use reply::{Outcome, Reply, UnfinishedReply};
 pub use rules::{ContextRules, Rules};
-pub use run::{ReplyStream, StopOutcome};
+pub use run::{ReplyStream, StopOutcome, UnfinishedChats};
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
+pub use run_notice::{ContextNotice, RunNotice};
 // Everything that a program needs to use an agent, so that it depends on this crate alone.
 pub use ship_message as message;
 pub use ship_message::json::Json;
 pub use ship_message::{Chunk, Role, UiMessage, UiPart};
 pub use ship_project::{
     LoadProjectError, Project, RequestFacts, Skill, SkillSource, SkillState, SystemTexts,
+    TextsAndSkills,
 };
 pub use ship_provider as provider;
 pub use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, Usage};

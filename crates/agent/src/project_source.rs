@@ -1,6 +1,8 @@
 //! The texts and skills of an agent's project, as the engine asks for them.
 
-use ship_project::{Skill, SystemTexts};
+use std::sync::Arc;
+
+use ship_project::{Skill, SystemTexts, TextsAndSkills};
 use ship_store::ChatKey;
 
 /// The source of an agent's texts and skills. Each run asks once.
@@ -13,6 +15,17 @@ pub trait ProjectSource: Send + Sync {
 
     /// Returns the existing skills.
     fn skills(&self) -> Vec<Skill>;
+
+    /// Returns the texts and skills that were read before, if to read them again would give the same. This must not
+    /// block. Without it, they are read where blocking is allowed.
+    fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {
+        None
+    }
+
+    /// Reads the texts and the skills.
+    fn read(&self, chat: &ChatKey) -> TextsAndSkills {
+        (self.texts(chat), self.skills().into())
+    }
 
     /// Returns the warnings from loading the project, a sentence each, for the log. The person
     /// has already seen them.
@@ -41,5 +54,9 @@ impl ProjectSource for NoProject {
 
     fn skills(&self) -> Vec<Skill> {
         Vec::new()
+    }
+
+    fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {
+        Some((SystemTexts::default(), Arc::default()))
     }
 }

@@ -10,6 +10,7 @@
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
 //!   tries to switch, and `agent_operate` takes a person's operation, and `agent_stop` stops a run of any process.
+//! - `unfinished_chats` finds the chats in which something is left to do, for a process that starts.
 
 mod agent_operate;
 mod agent_runs;
@@ -35,6 +36,8 @@ mod switch_loop;
 mod tool_calls;
 mod tool_host;
 mod undecided;
+mod unfinished_chats;
 
 pub use agent_stop::StopOutcome;
 pub use send::ReplyStream;
+pub use unfinished_chats::UnfinishedChats;

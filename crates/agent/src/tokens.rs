@@ -1,11 +1,13 @@
 //! Counts the tokens of a request as the provider will count them.
 //!
 //! `token_meter` counts and learns from the reports of the provider, `host_limits` has the sizes that it has shown,
-//! `piece_tokens` describes the pieces of a request, and `rough` counts without a vocabulary.
+//! `piece_tokens` describes the pieces of a request, `text_counts` remembers the counts of blocks and tools, and `rough`
+//! counts without a vocabulary.
 
 mod host_limits;
 mod piece_tokens;
 mod rough;
+mod text_counts;
 mod token_meter;
 
 pub use piece_tokens::PieceTokens;

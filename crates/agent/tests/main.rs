@@ -9,6 +9,7 @@ mod contexts;
 mod conversations;
 mod harness;
 mod hosts;
+mod leases;
 mod providers;
 mod runs;
 mod seen;

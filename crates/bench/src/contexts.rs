@@ -3,6 +3,7 @@
 //!
 //! Each operation is done by an agent of its own, as a command does it, so that what opening the chat costs counts.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use ship_store::{
 use ship_testkit::chat::first_context;
 
 use crate::report::{Report, Want};
+use crate::ship::Ship;
+use crate::traced::Trace;
 
 const YOUNG: u64 = 100;
 const OLD: u64 = 1_000_000;
@@ -52,9 +55,58 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
             report.note(&format!("{}: {:.1} ms in the old chat", operation.name(), old * 1e3));
             report.ratio(&what, old / young, Want::AtMost(1.5));
         }
-        Ok(())
-    })
+        io::Result::Ok(())
+    })?;
+    commands(folder.path(), report)
 }
+
+/// The turns of the chat in which commands are counted.
+const TURNS: u32 = 100;
+
+/// Counts what each operation costs as a command of its own.
+fn commands(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
+    let Some(program) = crate::ship::built() else {
+        report.skipped("there is no `ship` beside this program; build it with the same profile");
+        return Ok(());
+    };
+    let ship = Ship { program, folder: folder.to_owned() };
+    let root = ship.project("commands", r#"{ "durability": "sync" }"#)?;
+    ship.says(&root, "hello there, how are you?", TURNS)?;
+    let log = root.join(".ship/chat/terminal%3Amain").join(LOG);
+    let first = fs::read_to_string(&log)?;
+    let Some(asked) = first.lines().filter_map(|line| line.split("\"id\":\"").nth(1)).nth(100)
+    else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let asked = asked.split('"').next().unwrap_or_default();
+    for arguments in [
+        &["fork"][..],
+        &["undo"],
+        &["rewind", asked],
+        &["context", "new"],
+        &["context", "load", "last"],
+        &["context", "clear"],
+        &["undo"],
+    ] {
+        let before = fs::metadata(&log)?.len();
+        let Some(trace) = Trace::of(&ship.command(&root, arguments))? else {
+            report.skipped("syncs, calls and bytes read: there is no `strace` here");
+            return Ok(());
+        };
+        // The larger of the log that was left and the one that was published.
+        let size = before.max(fs::metadata(&log)?.len()) as f64;
+        let name =
+            arguments.iter().filter(|it| **it != asked).copied().collect::<Vec<_>>().join(" ");
+        report.limit(&format!("ship {name}: syncs"), trace.syncs() as f64, 12.0, 7.0);
+        let read = trace.bytes_read_of(LOG) as f64 / size;
+        report.limit(&format!("ship {name}: bytes read over the log"), read, 4.0, 2.0);
+        report.note(&format!("{} calls; a log of {size} bytes", trace.calls()));
+    }
+    Ok(())
+}
+
+/// The live log, below the folder of a chat.
+const LOG: &str = "messages/history.jsonl";
 
 /// One after the other they end in a context like the one they began in.
 fn operations() -> [ContextOperation; 3] {

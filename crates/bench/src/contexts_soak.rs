@@ -1,5 +1,5 @@
 //! Contexts under long random lives: operations by people and models, compactions, kills and restarts. Then runs,
-//! switches and compactions that are killed at other calls to the disk than in `./check`.
+//! switches and compactions that are killed at other calls to the disk than in `./check`, and leases that run out at others.
 
 use std::time::Instant;
 
@@ -26,6 +26,7 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
         run_module("ship-agent", "contexts", &settings)?;
         run_module("ship-agent", "compaction", &[kills])?;
         run_module("ship-agent", "runs", &[kills])?;
+        run_module("ship-agent", "leases", &[kills])?;
         counts.lives += LIVES;
         seed = seed.wrapping_add(1);
         if Instant::now() >= deadline {

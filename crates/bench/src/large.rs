@@ -9,13 +9,14 @@ use std::process::{Command, Stdio};
 use crate::report::{Report, Want};
 use crate::ship::{Ship, spent};
 use crate::store::Aged;
+use crate::traced::Trace;
 
 const CHATS: usize = 10_000;
 const MESSAGES: u64 = 100_000;
 const FOREIGN_BYTES: usize = 62 * 1024 * 1024;
 const LEDGER_LINES: u64 = 1_000_000;
 const STARTS: u32 = 20;
-const KEY: &str = "terminal:main";
+pub(crate) const KEY: &str = "terminal:main";
 const TIME: &str = "2026-02-05T10:15:00.000Z";
 
 /// Measures the `ship` that was built beside this program, in projects below `folder`.
@@ -80,6 +81,13 @@ fn chats(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     let what = format!("seconds of processor to list {CHATS} chats");
     report.ratio(&what, listed.seconds, Want::AtMost(0.5));
     report.note(&format!("{:.0} MB", listed.megabytes));
+    match Trace::of(&ship.command(&root, &["chats"]))? {
+        Some(trace) => {
+            let each = trace.calls() as f64 / CHATS as f64;
+            report.limit("system calls to list a chat", each, 30.0, 16.0);
+        }
+        None => report.skipped("the calls for each chat: there is no `strace` here"),
+    }
     fs::remove_dir_all(root)
 }
 
@@ -94,10 +102,15 @@ fn copy_chat(folder: &Path, key: &str) -> io::Result<()> {
     fs::write(to.join("chat.json"), renamed(fs::read_to_string(from.join("chat.json"))?))?;
     for log in ["conversations/history.jsonl", "messages/history.jsonl", "messages/run.jsonl"] {
         let text = renamed(fs::read_to_string(from.join(log))?);
-        let bodies = text.lines().filter_map(|line| Some(line.rsplit_once(",\"crc\":")?.0));
-        fs::write(to.join(log), bodies.map(line).collect::<String>())?;
+        fs::write(to.join(log), with_checksums(&text))?;
     }
     Ok(())
+}
+
+/// Gives each line of a log the checksum of its text.
+pub(crate) fn with_checksums(log: &str) -> String {
+    let bodies = log.lines().filter_map(|line| Some(line.rsplit_once(",\"crc\":")?.0));
+    bodies.map(line).collect()
 }
 
 /// A line of a log: what stands before its checksum, and that.
@@ -214,7 +227,8 @@ fn openings(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
 }
 
 impl Ship {
-    fn command(&self, root: &Path, arguments: &[&str]) -> Command {
+    /// A `ship` command with nobody's environment and no input.
+    pub(crate) fn command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(root).env_clear().env("HOME", root);
         command.stdin(Stdio::null());

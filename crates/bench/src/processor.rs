@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Long enough for a clock that ticks every few milliseconds.
 const MEASURED: Duration = Duration::from_millis(40);
 const ROUNDS: usize = 7;
@@ -43,4 +45,26 @@ fn used_by(thread: &Path) -> Option<Duration> {
 
 fn time_of_day() -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
+}
+
+/// What this thread has used of a processor, to the nanosecond.
+pub(crate) fn thread_time() -> Duration {
+    clock(ClockId::ThreadCPUTime)
+}
+
+/// What all threads of this process have used of a processor, also those that have ended.
+pub(crate) fn all_time() -> Duration {
+    clock(ClockId::ProcessCPUTime)
+}
+
+fn clock(id: ClockId) -> Duration {
+    Duration::try_from(clock_gettime(id)).unwrap_or_default()
+}
+
+/// Returns the memory of this process, none on systems that do not tell.
+pub(crate) fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kb.unwrap_or(0) * 1024
 }

@@ -58,6 +58,15 @@ impl<'a> Report<'a> {
         self.line(&format!("  {what:<56} {ratio:>9.2}   {promise:<14} {verdict}"));
     }
 
+    /// Tells a count that must be at most so much now, and how far it is from where it should go.
+    pub fn limit(&mut self, what: &str, count: f64, limit: f64, goal: f64) {
+        self.ratio(what, count, Want::AtMost(limit));
+        match count <= goal {
+            true => self.note(&format!("the goal of {goal} is reached")),
+            false => self.note(&format!("{:.2} above the goal of {goal}", count - goal)),
+        }
+    }
+
     /// Ends the report; true when every promise holds.
     pub fn finish(mut self) -> bool {
         let (measured, missed) = (self.measured, self.missed);

@@ -13,7 +13,7 @@ use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
 use tokio::task::JoinSet;
 
-use crate::processor::process_time;
+use crate::processor::{process_time, resident_bytes};
 use crate::report::{Report, Want};
 
 /// The subscribers that read, and those that never do.
@@ -156,12 +156,4 @@ impl Provider for Model {
             Ok(AnswerEnd { finish_reason: FinishReason::Stop, usage: None })
         })
     }
-}
-
-/// Returns the memory of this process, none on systems that do not tell.
-fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kb.unwrap_or(0) * 1024
 }

@@ -32,7 +32,7 @@ pub use crate::shown_references::{
 pub use context_search::{Candidate, ContextMatch, find_context};
 pub use frame::{ReferenceBudget, ReferenceTooLarge};
 pub use history::{
-    HistoryPosition, HistoryQuery, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, VisibleEntries,
+    HistoryPosition, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, LedgerQuery, NotLoaded, VisibleEntries,
     earlier_talk_reference, history_reference,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing_json};

@@ -30,6 +30,7 @@
 //! - [`input_budget`] computes how large a request may be before the history is summarised.
 //! - [`Tokenizer`] counts tokens, and [`Calibration`] learns how many the provider counts.
 //! - [`open_request`] finds the messages that wait for an answer.
+//! - [`search`] finds messages by words, and ranks them.
 //! - [`recover`] decides what to do about a chat, from its logs.
 
 // A new kind of part or chunk must stop the build wherever it matters.
@@ -44,6 +45,7 @@ mod journal;
 mod last_answer;
 mod open_request;
 mod recovery;
+pub mod search;
 mod shown_messages;
 mod shown_references;
 mod system_blocks;
@@ -55,10 +57,13 @@ pub use closed_message::close_message;
 pub use journal::{Journal, JournalLine, RunStart, SettledWork, is_later_message, join_texts};
 pub use last_answer::note_about_last_answer;
 pub use open_request::open_request;
-pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_question, is_question, recover};
+pub use recovery::{
+    KnownTools, OBSERVED, Recovery, ends_with_question, is_observed, is_question, is_waiting_call,
+    recover,
+};
 pub use shown_messages::{ShowRules, shown_to_model};
 pub use system_blocks::{
     BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks,
 };
 pub use text_for_user::{SentText, SentTexts, texts_for_user};
-pub use tokens::{Calibration, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};
+pub use tokens::{Calibration, KnownCounts, Tokenizer, file_tokens_at_most, surely_fits};

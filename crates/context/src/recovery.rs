@@ -4,7 +4,7 @@
 //! is no other memory of unfinished work.
 
 use ship_message::json::Json;
-use ship_message::{INTERRUPTED_CALL, Role, ToolState, UiMessage, UiPart};
+use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
 use ship_record::{LedgerBody, LedgerLine, Metadata, View};
 
 use crate::contexts::is_reference;
@@ -84,10 +84,22 @@ pub const OBSERVED: &str = "observed";
 
 /// Whether a line of the ledger is a person's message to the agent.
 pub fn is_question(line: &LedgerLine) -> bool {
+    is_from_person(line) && !has_observed_mark(line)
+}
+
+/// Whether a line of the ledger is a message between people.
+pub fn is_observed(line: &LedgerLine) -> bool {
+    is_from_person(line) && has_observed_mark(line)
+}
+
+fn is_from_person(line: &LedgerLine) -> bool {
+    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
+}
+
+fn has_observed_mark(line: &LedgerLine) -> bool {
     let LedgerBody::Entry(entry) = &line.body else { return false };
     let meta = entry.entry.get("meta");
-    let observed = meta.and_then(|meta| meta.get(OBSERVED)).and_then(Json::as_bool) == Some(true);
-    entry.entry.str("role") == Some("user") && !observed
+    meta.and_then(|meta| meta.get(OBSERVED)).and_then(Json::as_bool) == Some(true)
 }
 
 /// Whether a context ends with an unanswered message of a person. Every run ends with an assistant message
@@ -119,12 +131,17 @@ fn final_message(view: Option<&View>, journal: &Journal) -> Option<UiMessage> {
 
 /// Whether a run is parked, because a call waits for an answer from outside.
 fn is_parked(message: &UiMessage, tools: &dyn KnownTools) -> bool {
-    message.parts().iter().any(|part| {
-        let UiPart::Tool(tool) = part else { return false };
-        let on_client = || tool.name().is_some_and(|name| tools.runs_on_client(name));
-        tool.state() == ToolState::ApprovalRequested
-            || (tool.state() == ToolState::InputAvailable && on_client())
-    })
+    message
+        .parts()
+        .iter()
+        .any(|part| matches!(part, UiPart::Tool(tool) if is_waiting_call(tool, tools)))
+}
+
+/// Whether a call waits for a person's approval, or for the client that runs it.
+pub fn is_waiting_call(tool: &ToolPart, tools: &dyn KnownTools) -> bool {
+    let on_client = || tool.name().is_some_and(|name| tools.runs_on_client(name));
+    tool.state() == ToolState::ApprovalRequested
+        || (tool.state() == ToolState::InputAvailable && on_client())
 }
 
 /// Settles the calls of an interrupted run. A call that may have taken effect is not repeated: its outcome is

@@ -24,7 +24,8 @@ pub struct ShowRules {
     pub has_request_facts: bool,
 }
 
-/// Returns the messages to show: a copy of the view, completed where a model needs it.
+/// Returns the messages to show: a copy of the view, completed where a model needs it. A message that was shown before
+/// is not made again.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Vec<UiMessage> {
     let mut references: Vec<UiPart> = Vec::new();
     let show = |message: &M| {
@@ -33,7 +34,7 @@ pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Ve
             references.extend(message.parts().iter().cloned());
             return UiMessage::new(message.id().unwrap_or_default(), message.role(), Vec::new());
         }
-        let mut shown = shown_message(message, limits);
+        let mut shown = kept_form(message, limits);
         if shown.role() == Role::User && !references.is_empty() {
             shown.parts_mut().splice(..0, references.drain(..));
         }
@@ -42,9 +43,29 @@ pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Ve
     view.iter().map(show).collect()
 }
 
+/// The form in which a message is shown, kept with the message.
+struct ShownForm {
+    limits: ShowRules,
+    /// Nothing if the message is shown as it is.
+    changed: Option<UiMessage>,
+}
+
+/// Returns a message as it is shown, from what is kept with it if it was shown before.
+fn kept_form(message: &UiMessage, limits: ShowRules) -> UiMessage {
+    let form = message.derived(
+        |form: &ShownForm| form.limits == limits,
+        || {
+            let shown = shown_message(message, limits);
+            ShownForm { limits, changed: (!shown.shares_content(message)).then_some(shown) }
+        },
+    );
+    form.changed.as_ref().unwrap_or(message).clone()
+}
+
 fn shown_message(message: &UiMessage, limits: ShowRules) -> UiMessage {
     let mut message = without_notices(message).into_owned();
-    if message.parts().iter().all(|part| matches!(part, UiPart::StepStart(_))) {
+    let is_empty = message.parts().iter().all(|part| matches!(part, UiPart::StepStart(_)));
+    if is_empty && !(message.has_parts() && message.parts().is_empty()) {
         message.parts_mut().clear();
     }
     match message.role() {

@@ -5,22 +5,23 @@
 //! is approximate, so that the time is always proportional to the length.
 //!
 //! - [`Tokenizer`] counts: texts, messages, system blocks, tools.
-//! - [`TokenCache`] remembers the counts of messages, so that a window is counted once and not in every step.
+//! - [`Tokenizer::kept_message_tokens`] counts a message once and not in every step, and [`KnownCounts`] outlive the
+//!   process.
 //! - [`Calibration`] learns from the reports of providers how many tokens they count.
 //! - [`surely_fits`] answers without counting, which suffices in most steps.
 
-mod cache;
 mod calibration;
 mod family;
 mod file;
+mod kept_counts;
 mod message;
 mod pieces;
 mod rare_chars;
 mod tokenizer;
 
-pub use cache::TokenCache;
 pub use calibration::Calibration;
 pub use file::file_tokens_at_most;
+pub use kept_counts::KnownCounts;
 pub use tokenizer::Tokenizer;
 
 /// Whether `bytes` of text fit a budget of tokens together with `known` tokens of other content, such as images. A

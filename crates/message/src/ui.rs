@@ -4,6 +4,7 @@
 //! object keeps all fields, known or not, in their order. So reading and writing a message gives the same JSON,
 //! even with fields of a newer program, and changing one field leaves the others in place.
 
+mod derived;
 mod part;
 mod tool;
 
@@ -13,9 +14,11 @@ pub use part::{
 };
 pub use tool::{INTERRUPTED_CALL, ToolPart, ToolState};
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::json::{Json, Object};
+use derived::DerivedValues;
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,8 @@ struct MessageContent {
     fields: Object,
     /// The parts, if the message has a list of them.
     parts: Option<Vec<UiPart>>,
+    /// What was derived from these fields and parts.
+    derived: DerivedValues,
 }
 
 impl UiMessage {
@@ -76,7 +81,7 @@ impl UiMessage {
             ("role", role.name().map_or(Json::Null, Json::from)),
             ("parts", Json::Null),
         ]);
-        Self::of(MessageContent { fields, parts: Some(parts) })
+        Self::of(fields, Some(parts))
     }
 
     /// Reads a message from its JSON text.
@@ -105,15 +110,63 @@ impl UiMessage {
         {
             parts = Some(array.into_vec().into_iter().map(UiPart::from_json).collect());
         }
-        Self::of(MessageContent { fields, parts })
+        Self::of(fields, parts)
     }
 
-    fn of(content: MessageContent) -> Self {
-        Self { content: Arc::new(content) }
+    fn of(fields: Object, parts: Option<Vec<UiPart>>) -> Self {
+        let derived = DerivedValues::default();
+        Self { content: Arc::new(MessageContent { fields, parts, derived }) }
     }
 
     fn content_mut(&mut self) -> &mut MessageContent {
-        Arc::make_mut(&mut self.content)
+        let content = Arc::make_mut(&mut self.content);
+        content.derived = DerivedValues::default();
+        content
+    }
+
+    /// Returns a value that was derived from the message and is kept with its content, or else makes it and keeps it.
+    /// One value of each type is kept; one that does not fit is made again. Every copy of the message shares it until
+    /// its content changes.
+    ///
+    /// The value must follow from the message and from what `fits` checks. It must not hold a copy of the message, which
+    /// would keep both in memory for ever.
+    ///
+    /// ```
+    /// use ship_message::{Role, UiMessage, UiPart};
+    ///
+    /// struct Words(usize);
+    /// let words = |message: &UiMessage| {
+    ///     let count = || Words(message.text().split(' ').count());
+    ///     message.derived(|_| true, count).0
+    /// };
+    /// let mut message = UiMessage::new("m1", Role::User, vec![UiPart::text("How are you?")]);
+    /// assert_eq!(words(&message), 3);
+    /// message.parts_mut().clear();
+    /// message.parts_mut().push(UiPart::text("Fine!"));
+    /// assert_eq!(words(&message), 1);
+    /// ```
+    pub fn derived<T: Any + Send + Sync>(
+        &self,
+        fits: impl FnOnce(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        if let Some(known) = self.known::<T>().filter(|known| fits(known)) {
+            return known;
+        }
+        // It is made without a lock, so that two tasks at once make it twice and none waits.
+        let made = Arc::new(make());
+        self.content.derived.set(Arc::clone(&made));
+        made
+    }
+
+    /// Whether this is a copy of another message, and neither was changed since.
+    pub fn shares_content(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.content, &other.content)
+    }
+
+    /// Returns a value of [`UiMessage::derived`], if one of its type is kept.
+    pub fn known<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.content.derived.get()
     }
 
     /// Returns the message as JSON, without copying what no other copy of the message shares.
@@ -123,7 +176,7 @@ impl UiMessage {
 
     /// Returns the message as an object, like [`UiMessage::into_json`].
     pub fn into_object(self) -> Object {
-        let MessageContent { mut fields, parts } = Arc::unwrap_or_clone(self.content);
+        let MessageContent { mut fields, parts, .. } = Arc::unwrap_or_clone(self.content);
         if let Some(parts) = parts {
             let parts: Vec<Json> = parts.into_iter().map(UiPart::into_json).collect();
             fields.set("parts", parts);
@@ -178,7 +231,7 @@ impl UiMessage {
 
     /// Returns the parts for changes. A message without a list of parts gets an empty one.
     pub fn parts_mut(&mut self) -> &mut Vec<UiPart> {
-        let MessageContent { fields, parts } = self.content_mut();
+        let MessageContent { fields, parts, .. } = self.content_mut();
         if parts.is_none() {
             fields.set("parts", Json::Null);
         }

@@ -16,7 +16,8 @@
 //! - [`Project::load`] reads `ship.json` and `.env` under an environment. It gives typed [`Settings`], the source of
 //!   each value, the choice of a provider, and the [`Secrets`] that must not be shown.
 //! - [`SettingsEditor`] changes one setting in a file, and keeps its comments.
-//! - [`read_system_texts`] and [`scan_skills`] read the texts and skills that people write for the agent.
+//! - [`read_system_texts`] and [`scan_skills`] read the texts and skills that people write for the agent, and [`TextCache`]
+//!   reads them again only when they have changed.
 //! - [`LogWriter`] writes the project's logs without secrets, and [`LogReader`] follows them.
 //!
 //! The crate never reads the process environment, the home folder or the clock by itself. They are arguments, so
@@ -34,6 +35,7 @@ mod secrets;
 mod settings;
 mod skills;
 mod system_texts;
+mod text_cache;
 
 pub use edit::{EditSettingsError, SettingsEditor};
 pub use init::{CreatedFile, CreatedKind, InitError, init};
@@ -55,3 +57,4 @@ pub use settings::{
 };
 pub use skills::{Skill, SkillSource, SkillState, scan_skills};
 pub use system_texts::{SystemTexts, read_system_texts};
+pub use text_cache::{TextCache, TextsAndSkills};

@@ -197,6 +197,8 @@ settings! {
         "limits.messageBytes" pub message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
         /// How many characters of a tool's output the model sees; the rest is stored.
         "limits.toolOutputChars" pub tool_output_chars: u64 = 12_000, 1..=1_000_000_000;
+        /// The memory for what was read of all chats together, in bytes. With less, more is read again.
+        "limits.cacheBytes" pub cache_bytes: u64 = 268_435_456, 0..=1_099_511_627_776;
     }
 
     /// Sharing a project between processes.

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 pub use scan::scan_skills;
 
+pub(crate) use scan::scan_and_note;
+
 /// A skill that was found, usable or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {

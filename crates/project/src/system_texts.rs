@@ -23,6 +23,22 @@ pub struct SystemTexts {
     pub problems: Vec<FileError>,
 }
 
+impl SystemTexts {
+    /// Returns the texts without the problems.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            profile_primary: self.profile_primary.clone(),
+            profile_other: self.profile_other.clone(),
+            role: self.role.clone(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// The files of the texts: the profile, and the role.
+pub(crate) const TEXT_FILES: [&str; 3] =
+    [".ship/profile/Primary.md", ".ship/profile/other.md", "Agent.md"];
+
 /// Reads the texts of a project.
 ///
 /// Bytes that are not UTF-8 are replaced, text beyond a megabyte is left out with a note, and surrounding white
@@ -36,10 +52,11 @@ pub fn read_system_texts(root: &Path) -> SystemTexts {
             None
         })
     };
+    let [primary, other, role] = TEXT_FILES.map(|file| root.join(file));
     SystemTexts {
-        profile_primary: read(&root.join(".ship/profile/Primary.md")),
-        profile_other: read(&root.join(".ship/profile/other.md")),
-        role: read(&root.join("Agent.md")).or_else(|| Some(DEFAULT_ROLE.trim().to_owned())),
+        profile_primary: read(&primary),
+        profile_other: read(&other),
+        role: read(&role).or_else(|| Some(DEFAULT_ROLE.trim().to_owned())),
         problems,
     }
 }

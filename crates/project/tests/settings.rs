@@ -159,6 +159,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("context.run.toolDeadlineMs", "120000"),
     ("limits.messageBytes", "8388608"),
     ("limits.toolOutputChars", "12000"),
+    ("limits.cacheBytes", "268435456"),
     ("lock.waitMs", "10000"),
     ("tools.client", "[]"),
     ("tools.approval", "[]"),

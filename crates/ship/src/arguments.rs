@@ -2,6 +2,8 @@
 
 mod config;
 mod context;
+#[cfg(test)]
+mod tested_options;
 mod usage;
 
 use std::io::Write as _;
@@ -27,7 +29,7 @@ const EXAMPLES: &str = "Examples:
   ship send 'hello'              one message, one answer
   ship send -f notes.txt 'what is this about?'
   ship history --last 5          what was said
-  ship context new               begin a clean context
+  ship context new Dinner        begin a clean context
   ship undo                      take that back
   ship inspect                   what the model would see
 
@@ -337,7 +339,7 @@ pub(crate) enum Command {
     /// Switch between the contexts of a chat, and look at them
     #[command(
         subcommand,
-        after_help = "Examples:\n  ship context list\n  ship context new --title Dinner\n  ship context load 'database plan'\n  ship context load -"
+        after_help = "Examples:\n  ship context list\n  ship context new Dinner\n  ship context load 'database plan'\n  ship context load -"
     )]
     Context(ContextCommand),
     /// Give this point a name, to come back to

@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod interrupt;
+mod log_watch;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod mentions;

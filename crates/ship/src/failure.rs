@@ -1,5 +1,8 @@
 //! Describes failures to people and programs.
 
+#[cfg(test)]
+mod tested_codes;
+
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -273,7 +276,8 @@ impl From<OpenAgentError> for Failure {
                 }
             }
             OpenAgentError::Store(storage) => Self::from_error(storage.code(), &error),
-            _ => Self::from_error("agent", &error),
+            // What is left are settings.
+            _ => Self::from_error("config", &error),
         }
     }
 }
@@ -370,6 +374,33 @@ mod tests {
         ];
         for failure in failures {
             assert_eq!(failure.code, "storage_readonly", "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_learns_which_problem_of_the_store_stopped_a_command() {
+        let chat = || "terminal:main".parse().unwrap();
+        let copying = Box::new(Explanation::new("no space"));
+        let (path, what) = (std::path::PathBuf::from("a"), || "why".to_owned());
+        let sealed = path.clone();
+        let refused = RefusedInput::TooLarge { id: what(), bytes: 2, max: 1 };
+        for (error, code) in [
+            (StorageError::LaneLost { chat: chat(), how: what() }, "storage_lock_lost"),
+            (
+                StorageError::Unavailable { doing: "read", why: what(), may_have_happened: false },
+                "storage_unavailable",
+            ),
+            (StorageError::Damaged { path: path.clone(), what: what() }, "storage_damaged"),
+            (StorageError::Unsettled { path: path.clone(), cause: what() }, "storage_unsettled"),
+            (
+                StorageError::CannotSeal { path: path.clone(), sealed, linking: what(), copying },
+                "storage_cannot_seal",
+            ),
+            (StorageError::Refused { path, refused }, "storage_refused"),
+        ] {
+            let failure = Failure::from(error);
+            assert_eq!(failure.code, code, "{failure:?}");
+            assert_eq!(failure.exit_code(), ExitCode::FAILURE);
         }
     }
 

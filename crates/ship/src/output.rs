@@ -22,9 +22,18 @@ pub(crate) fn print_json(value: &Json) -> Result<(), Failure> {
 
 /// Prints without a newline, and flushes.
 pub(crate) fn print_part(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    print_unflushed(text)?;
+    Ok(flush()?)
+}
+
+/// Prints a text that comes with others, which are flushed together.
+pub(crate) fn print_unflushed(text: &str) -> Result<(), Failure> {
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
+}
+
+/// Flushes what was printed.
+pub(crate) fn flush() -> std::io::Result<()> {
+    std::io::stdout().flush()
 }
 
 /// Prints a warning that does not stop the command, on standard error.

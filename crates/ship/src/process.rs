@@ -17,7 +17,9 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
     check_open_files()?;
     // One thread is enough, because blocking work has threads of its own.
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::from_other("system", &error))?;
+    let runtime = runtime.map_err(|error| {
+        Failure::new("system", format!("the system does not let ship begin: {error}"))
+    })?;
     survive_file_size_limit(&runtime)?;
     Ok(runtime)
 }

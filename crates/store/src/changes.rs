@@ -118,6 +118,14 @@ impl ChangeFeed {
         }
     }
 
+    /// Returns what has changed after a moment, which may be nothing.
+    pub(crate) fn changed_since(&self, after: Moment) -> ChangedChats {
+        let state = self.state.lock();
+        let moment = Moment(state.now);
+        let nothing = ChangedChats { moment, chats: Vec::new(), is_partial: false };
+        state.changed_after(after).unwrap_or(nothing)
+    }
+
     /// Waits until any chat has changed after a moment.
     pub async fn any_changed(&self, after: Moment) -> ChangedChats {
         loop {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, AppendError, ChangeFuture, ChatKey, ChatSizes, ContextLog, Delivery, DerivedFiles,
-    Import, ImportError, Imported, LaneError, LaneHolder, Ledger, LedgerLine, LedgerSeq, Moment,
-    NewLine, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
-    SealedName, StorageError, StorageProblem, StoreFuture, View,
+    AcceptError, Accepted, AppendError, ChangeFuture, ChatKey, ChatSizes, ContextLog, Delivery,
+    DerivedFiles, Import, ImportError, Imported, LaneError, LaneHolder, Ledger, LedgerEntry,
+    LedgerLine, LedgerSeq, Moment, NewLine, Position, PurgeError, Purged, ReadError, RotateError,
+    Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem, StoreFuture, View,
 };
 
 /// One chat: its logs, and the lane that one run at a time may hold.
@@ -35,7 +35,8 @@ pub trait Chat: Send + Sync {
     fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError>;
 
     /// Takes the lane for a run, and waits up to `lock.waitMs` for it. A caller that is refused meanwhile
-    /// reads the `purpose` in its error.
+    /// reads the `purpose` in its error. That it has the lane ends the waits for a change of the chat, so that the holder
+    /// before learns that another caller goes on.
     fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError>;
 
     /// Takes the lane if it is free, and fails at once otherwise.
@@ -51,7 +52,7 @@ pub trait Chat: Send + Sync {
     fn moment(&self) -> Moment;
 
     /// Waits until something has arrived in the chat after a moment, from any process: an entry of the ledger, or its
-    /// lane was given back. Now and then it returns without a change. What the holder of the lane writes to the context
+    /// lane was given back or taken by a caller that [waited](Self::lane). Now and then it returns without a change. What the holder of the lane writes to the context
     /// log ends no wait.
     fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment>;
 
@@ -76,7 +77,7 @@ pub trait Chat: Send + Sync {
     }
 
     /// Remembers that nothing is left to do in the chat at these sizes. The caller has taken them before the look by
-    /// which it knows that, and while it held the lane.
+    /// which it knows that, and either held the lane or has found the same sizes after the look.
     fn note_idle(&self, _sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
         Box::pin(async { Ok(()) })
     }
@@ -136,6 +137,10 @@ pub trait Lane: Send + Sync {
 
     /// Records new states of platform messages in the ledger.
     fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError>;
+
+    /// Adds an entry to the ledger like [`Ledger::accept`], for what the holder of the lane has said or done: once the
+    /// lane is lost, the next holder says it.
+    fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError>;
 
     /// Begins the journal of a run, which replaces the journal before it.
     fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError>;

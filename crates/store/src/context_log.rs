@@ -15,6 +15,11 @@ pub trait ContextLog: Send + Sync {
     /// Reads the active context; `None` before the first.
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError>;
 
+    /// Whether there is an active context, which need not be readable.
+    fn is_begun(&self) -> StoreFuture<'_, bool, ReadError> {
+        Box::pin(async { Ok(self.view().await?.is_some()) })
+    }
+
     /// Lists the sealed logs before the live one, the newest first.
     ///
     /// To read everything while other processes write, read the view first and this list after it: a log that is

@@ -32,6 +32,8 @@ pub enum Derived {
     ContextIndex,
     /// The snapshot of an archived context.
     Context(ContextId),
+    /// The tokens of messages, by their content. It belongs to no place in the log, and need not survive a power cut.
+    TokenCounts,
 }
 
 /// Derived state and the place in the log that it was derived from.

@@ -5,6 +5,7 @@
 //! fails, tears and loses on command.
 
 mod change_marks;
+mod kept_files;
 mod memory;
 mod real;
 
@@ -21,6 +22,8 @@ use crate::Timestamp;
 pub enum OpenMode {
     /// The file is read.
     Read,
+    /// The file is read, and will be read again soon: a disk may keep it open.
+    ReadOften,
     /// The file is read, written at its end, and cut.
     Append,
     /// Like `Append`, but the file must not exist yet.
@@ -100,6 +103,11 @@ pub trait Disk: Send + Sync {
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
     /// Returns the properties of a path without following it.
     fn stat(&self, path: &Path) -> io::Result<FileLook>;
+    /// Returns the properties of a path at the price of one call. Only the last name of the path is not followed, so
+    /// they may only be compared with known ones.
+    fn glance(&self, path: &Path) -> io::Result<FileLook> {
+        self.stat(path)
+    }
     /// Returns the time of the last write to a file, or `None` on a disk that does not keep it.
     fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
         Ok(None)

@@ -18,6 +18,7 @@ mod idle_chats;
 mod import;
 mod inbox_cursor;
 mod journal;
+mod known_chats;
 mod lease;
 mod ledger;
 mod ledger_keys;

@@ -81,5 +81,5 @@ pub use ship_record::{
     SourceRange, StorageProblem, StorageProblemKind, TEXT_BYTES_MAX, Timestamp, VIA_NOTICE, View,
     has_marked_notice, has_notice_mark, notices, text_of_file, without_notices,
 };
-pub use store::{BlobRef, ChatContent, ChatOverview, Store, StoreOptions};
+pub use store::{BlobRef, ChatContent, ChatOverview, OverviewPage, Store, StoreOptions};
 pub use store_future::StoreFuture;

@@ -21,7 +21,8 @@
 //! ([`raised_min_reader`]); it refuses a chat with a [`missing_reader`].
 //!
 //! What a preparation returns as [`TextBlob`]s is stored, durably, before the lines. A line is stored as the bytes that
-//! [`UnnumberedLine::write`] makes, and [`decode`] reads it. `tests/rules.rs` of this crate is a whole chat in lists.
+//! [`UnnumberedLine::write`] makes, and [`decode`] reads it. The
+//! module `map_store` of the testkit is a whole back end in maps.
 
 mod accepting;
 mod append;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 
 use crate::{
-    About, BlobError, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatKey, ChatPage, Durability,
-    Head, LedgerLine, MemoryError, Moment, ProjectRecords, ReadError, StorageError, StorageProblem,
+    About, BlobError, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatKey, ChatLook, ChatPage,
+    Durability, Head, LedgerLine, MemoryError, Moment, ProjectRecords, ReadError, StorageError,
     StoreFuture, Timestamp, View,
 };
 
@@ -27,18 +27,38 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> StoreFuture<'_, ChatPage, StorageError>;
 
-    /// Returns what a list shows of each chat. This costs little more than a look at its files.
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
+    /// Lists chats like [`Store::chats`], but only those in which something may be left to do. The others are not even
+    /// looked into. A page may have fewer chats than the limit, or none, although others follow.
+    fn chats_with_work(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError> {
         Box::pin(async move {
-            let mut overviews = Vec::new();
-            for look in self.chats(None, usize::MAX).await?.chats {
+            let mut page = self.chats(after, limit).await?;
+            page.chats.retain(|look| look.may_have_work);
+            Ok(page)
+        })
+    }
+
+    /// Lists chats like [`Store::chats`], with what a list shows of each. This costs little more than a look at the
+    /// files of these chats.
+    fn overviews(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, OverviewPage, StorageError> {
+        Box::pin(async move {
+            let ChatPage { chats: looks, next } = self.chats(after, limit).await?;
+            let mut chats = Vec::with_capacity(looks.len());
+            for look in looks {
                 let content = match &look.key {
                     Ok(key) => overview_of(self, key).await,
                     Err(_) => Ok(None),
                 };
-                overviews.push(ChatOverview { key: look.key, content });
+                chats.push(ChatOverview { look, content });
             }
-            Ok(overviews)
+            Ok(OverviewPage { chats, next })
         })
     }
 
@@ -73,11 +93,20 @@ pub trait Store: Send + Sync {
     fn records(&self) -> &dyn ProjectRecords;
 }
 
+/// A page of the list of chats, with the content of each in short.
+#[derive(Debug)]
+pub struct OverviewPage {
+    /// The chats of this page.
+    pub chats: Vec<ChatOverview>,
+    /// The place behind the page; `None` if no chat follows.
+    pub next: Option<ChatCursor>,
+}
+
 /// The overview of a chat for a list of chats.
 #[derive(Debug)]
 pub struct ChatOverview {
-    /// The key of the chat, or the problem with its folder.
-    pub key: Result<ChatKey, StorageProblem>,
+    /// The key of the chat or the problem with its folder, and what a look at it tells.
+    pub look: ChatLook,
     /// The content in short, or the reason why it cannot be read; `None` if the chat has just been removed.
     pub content: Result<Option<ChatContent>, ReadError>,
 }
@@ -139,6 +168,8 @@ pub struct StoreOptions {
     pub lock_wait_ms: u64,
     /// The setting `limits.messageBytes`: the maximum length of a message as JSON.
     pub message_bytes_max: usize,
+    /// The setting `limits.cacheBytes`: the memory for what was read of all chats together.
+    pub cache_bytes: u64,
     /// The source of the time.
     pub clock: Arc<dyn crate::Clock>,
 }
@@ -149,6 +180,7 @@ impl Default for StoreOptions {
             durability: Durability::Sync,
             lock_wait_ms: 10_000,
             message_bytes_max: 8_388_608,
+            cache_bytes: 268_435_456,
             clock: Arc::new(crate::SystemClock),
         }
     }
@@ -160,6 +192,7 @@ impl std::fmt::Debug for StoreOptions {
             .field("durability", &self.durability)
             .field("lock_wait_ms", &self.lock_wait_ms)
             .field("message_bytes_max", &self.message_bytes_max)
+            .field("cache_bytes", &self.cache_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -23,3 +23,4 @@ ship_testkit::store_contract!(
         ()
     )
 );
+ship_testkit::store_contract!(maps, (ship_testkit::map_store::MapStore::default(), ()));

@@ -570,8 +570,8 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
     block_on(async {
         let store = project.store();
         let mut listed = Vec::new();
-        for overview in store.overviews().await.unwrap() {
-            let (key, content) = (overview.key.unwrap(), overview.content.unwrap().unwrap());
+        for overview in store.overviews(None, 9).await.unwrap().chats {
+            let (key, content) = (overview.look.key.unwrap(), overview.content.unwrap().unwrap());
             let chat = store.open(&key).await.unwrap().unwrap();
             let view = chat.log().view().await.unwrap().unwrap();
             assert_eq!(content.messages, view.messages().count(), "{key}");
@@ -579,9 +579,12 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
             assert_eq!(content.head, Some(view.head.clone()), "{key}");
             let lines = chat.ledger().after(view.inbox, 9).await.unwrap();
             assert_eq!(content.new_lines, lines, "{key}");
-            listed.push((content.messages, lines.len()));
+            listed.push((key, content.messages, lines.len()));
         }
-        assert_eq!(listed, [(3, 0), (0, 2), (1, 0), (1, 0)]);
+        listed.sort_unstable();
+        let listed: Vec<_> =
+            listed.iter().map(|(key, said, new)| (key.as_str(), *said, *new)).collect();
+        assert_eq!(listed, [("a", 3, 0), ("b", 0, 2), ("c", 1, 0), ("d", 1, 0)]);
     });
 }
 
@@ -591,8 +594,8 @@ fn a_list_of_chats_counts_each_message_once_whatever_was_copied_or_sealed() {
     block_on(async {
         let store = project.store();
         let said = async || {
-            let mut listed = store.overviews().await.unwrap();
-            listed.pop().unwrap().content.unwrap().unwrap().messages_said
+            let mut listed = store.overviews(None, 9).await.unwrap();
+            listed.chats.pop().unwrap().content.unwrap().unwrap().messages_said
         };
         let mut begun = Begun::new(&store, "a").await;
         for (nth, id) in ["m1", "m2", "m3", "m4"].into_iter().enumerate() {

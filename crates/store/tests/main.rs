@@ -17,6 +17,7 @@ mod faults;
 mod files;
 mod followed;
 mod import;
+mod lease;
 mod line_pages;
 mod long_ledger;
 mod memory;

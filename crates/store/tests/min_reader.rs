@@ -36,7 +36,7 @@ async fn a_chat_that_needs_a_newer_reader_is_refused_by_every_operation() {
     is_refused(chat.about().await);
     is_refused(chat.set_about(About::default()).await);
     is_refused(chat.state(1).await);
-    let overview = store.overviews().await.unwrap().remove(0);
+    let overview = store.overviews(None, 1).await.unwrap().chats.remove(0);
     is_refused(overview.content);
     let other = FileStore::new(project.path(), options()).unwrap();
     is_refused(other.set_memory(&key, "x".to_owned()).await);

@@ -281,8 +281,8 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
 
 #[test]
 fn the_lane_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_killed() {
-    // Frozen before it opens `lock`, but after it has the lane.
-    let Some(mut frozen) = freeze("lock", 5) else { return };
+    // Frozen before it locks `lock`, but after it has the lane.
+    let Some(mut frozen) = freeze("flock", 6) else { return };
     let refused = frozen.take_lane();
     let Err(LaneError::Storage(StorageError::Busy(busy))) = refused else { panic!("{refused:?}") };
     let told = busy.explain().to_string();

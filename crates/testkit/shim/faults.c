@@ -2,7 +2,7 @@
  *
  *   FAULT_AT      which call, counted from 1
  *   FAULT_DO      kill-before, kill-after, torn, short, eio, eio-forever, enospc, enospc-forever,
- *                 eperm-forever, stop,
+ *                 eperm-forever, erofs-forever, emfile-forever, no-epoll, stop,
  *                 half (ENOSPC behind a first write that is done by half), late (EIO though the call was done)
  *   FAULT_WINDOW  how many calls in a row fail, for eio, enospc, half and late; one if unset
  *   FAULT_THEN    stop: the program stops before the first call behind the window
@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -76,6 +78,8 @@ static enum act decide(const char *function, const char *name) {
     if (is("eio-forever")) return errno = EIO, FAIL;
     if (is("enospc-forever")) return errno = ENOSPC, FAIL;
     if (is("eperm-forever")) return errno = EPERM, FAIL;
+    if (is("erofs-forever")) return errno = EROFS, FAIL;
+    if (is("emfile-forever")) return errno = EMFILE, FAIL;
     if (is("eio") || is("enospc") || is("half") || is("late")) return window(function, call, wanted);
     if (call > wanted) return GO;
     if (is("kill-before")) die();
@@ -122,6 +126,11 @@ int openat64(int dir, const char *path, int flags, ...) {
     mode_t mode = va_arg(list, mode_t);
     va_end(list);
     return open_at(REAL(openat64), dir, path, flags, mode);
+}
+
+int epoll_create1(int flags) {
+    if (is("no-epoll")) return errno = ENOSYS, -1;
+    return REAL(epoll_create1)(flags);
 }
 
 ssize_t write(int fd, const void *bytes, size_t count) {
@@ -178,6 +187,13 @@ int link(const char *old, const char *new) {
 
 int unlinkat(int dir, const char *path, int flags) {
     WHOLE(int, "unlinkat", NULL, REAL(unlinkat)(dir, path, flags))
+}
+
+/* A lock changes no file, so it counts only if it is asked for. */
+int flock(int fd, int operation) {
+    const char *only = getenv("FAULT_ONLY");
+    if (!only || !has(only, "flock") || !(operation & LOCK_EX)) return REAL(flock)(fd, operation);
+    WHOLE(int, "flock", NULL, REAL(flock)(fd, operation))
 }
 
 int mkdirat(int dir, const char *path, mode_t mode) {

@@ -404,7 +404,7 @@ impl Disk for SimDisk {
             makes.then(|| Op::Name(path.to_owned(), Named::File(*number)))
         };
         let (file, number) = self.call(open, name)?;
-        if mode == OpenMode::Read {
+        if matches!(mode, OpenMode::Read | OpenMode::ReadOften) {
             *self.lock().looks.entry(path.to_owned()).or_default() += 1;
         }
         Ok(Box::new(SimFile { sim: self.clone(), file, number }))

@@ -12,21 +12,22 @@ use std::path::{Path, PathBuf};
 const CRATES: &[(&str, &str)] = &[
     (
         "agent",
-        "project conversation explain run contexts compact request inbox engine \
-         conversation_log tokens records chat built_in_tools tool context_operation \
-         context_tool_input error events reply id_source inbound outbound digest project_source \
+        "project conversation explain history chats news run contexts compact request inbox engine \
+         conversation_log tokens records chat built_in_tools tool context_tool_input \
+         error events run_notice context_operation reply id_source inbound outbound digest blocking_work \
+         recent_map project_source \
          rules run_log stop tool_schema",
     ),
     (
         "bench",
-        "compact compact_soak contexts contexts_soak injuries_soak large message message_soak \
-         provider provider_soak queue real_model_soak store_soak strict_hosts_soak subscribers tokens \
-         two_processes_soak processor real_chat real_hosts ship store talk tests report terminal",
+        "compact compact_soak contexts contexts_soak idle injuries_soak large many message message_soak \
+         provider provider_soak queue real_model_soak search store_soak strict_hosts_soak subscribers tokens \
+         two_processes_soak processor real_chat real_hosts ship store talk tests report terminal traced",
     ),
     (
         "context",
         "last_answer open_request recovery shown_messages tokens contexts journal text_for_user \
-         system_blocks closed_message compact budget shown_references cut_text",
+         system_blocks closed_message compact budget search shown_references cut_text",
     ),
     (
         "message",
@@ -34,7 +35,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "project",
-        "logs project_root skills system_texts init project edit load provider_choice file_reader settings \
+        "logs project_root text_cache skills system_texts init project edit load provider_choice file_reader settings \
          secrets",
     ),
     (
@@ -57,7 +58,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "testkit",
-        "contract histories llm texts two_processes scripted_model random sample shim example sweep chat power clock sim runtime summary terminal",
+        "tested contract histories llm texts two_processes scripted_model random sample shim example sweep chat power map_store clock search_sets sim runtime summary terminal",
     ),
 ];
 

@@ -21,9 +21,9 @@ use crate::chat::{
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{compacted_notice, notice};
 use crate::request::{PreparedRequest, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
+use crate::run_notice::{compacted_notice, notice};
 
 impl CompactionPlan {
     /// Carries out the plan with the first method that is enough.
@@ -226,11 +226,11 @@ impl CompactionPlan {
         let engine = &work.locked.engine;
         let is_logged = self.state.warned_settings == settings;
         let once = format!("{} {}", work.locked.chat.key(), settings.unwrap_or_default());
-        if !engine.warned.lock().await.insert(once) {
+        if !engine.warned.lock().await.insert(once, ()) {
             return;
         }
         let warning = engine.project.mask(warning);
-        engine.budget_warnings.lock().push(warning.clone());
+        engine.budget_warnings.push(warning.clone());
         if !is_logged {
             let fields = vec![("message", Json::from(warning))];
             work.log(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });

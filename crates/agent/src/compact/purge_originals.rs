@@ -3,7 +3,7 @@
 //! The log is sealed as always, so that a crash loses nothing, and then its lines are purged. The head of the new
 //! log says that this is due; after a crash in between, the next holder of the lane does it.
 
-use ship_store::{Chat, ContextBody, ContextLine, Lane, PurgeError, View};
+use ship_store::{ContextBody, ContextLine, Lane, PurgeError, View};
 
 use crate::chat::{COMPACTED, SEALED_GENERATION};
 use crate::error::RunError;
@@ -15,10 +15,9 @@ pub(super) const BY: &str = "compaction";
 ///
 /// Every later operation copies the head with its values. So the mark counts only if a compaction sealed the
 /// log before this one.
-pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
-    let Some(view) = chat.log().view().await? else { return Ok(()) };
+pub(crate) async fn finish_purge(lane: &dyn Lane, view: &View) -> Result<(), RunError> {
     let is_due = view.head.carry.is_purge_due();
-    if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(&view))
+    if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(view))
     {
         match lane.purge(sealed, BY).await {
             Ok(_) | Err(PurgeError::NotSealed { .. }) => {}

@@ -13,8 +13,9 @@ use ship_provider::ProviderError;
 use super::continuation::ChatRequest;
 use crate::engine::{ActiveRun, SummaryCost};
 use crate::error::RunError;
-use crate::events::{RunEvent, notice};
+use crate::events::RunEvent;
 use crate::request::{ModelCall, PreparedRequest};
+use crate::run_notice::notice;
 
 /// The number of calls for one compaction, besides one that continues the chat and one that is repeated.
 const CALLS_MAX: usize = 8;
@@ -218,7 +219,7 @@ impl Summariser<'_> {
         let parts = vec![UiPart::text(part.text())];
         let question = UiMessage::new("summary-request", Role::User, parts);
         let request = PreparedRequest::standalone(block, question);
-        let written = request.compile(&self.work.locked.engine, room)?;
+        let written = request.compile(&self.work.locked.engine, room).await?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
         let answer = self.answer(asking, cost).await?;
         let given = part.previous.map_or(0, |text| (self.count)(text));

@@ -43,7 +43,7 @@ impl WayBack {
     }
 
     /// Reads a way back; `None` if this is none that we know.
-    pub fn from_json(json: &Json) -> Option<Self> {
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let text = |key: &str| json.get(key).and_then(Json::as_str);
         let destination = match (text("context"), text("checkpoint")) {
             (Some(context), _) => Destination::Context(context.parse().ok()?),

@@ -21,6 +21,9 @@ use crate::error::RunError;
 /// The number of sealed logs that are read at once.
 const PAGE: usize = 64;
 
+/// The number of archived contexts that are offered beside the active one.
+const OFFERED: usize = 4;
+
 /// The index of a chat's archived contexts, with access to their snapshots.
 pub(crate) struct ContextArchive<'a> {
     pub(super) agent: &'a Engine,
@@ -47,6 +50,12 @@ impl ContextDeparture {
             generation: by.generation?,
         })
     }
+}
+
+/// The context that a query means.
+pub(super) enum FoundContext {
+    Active,
+    Archived(Box<Snapshot>),
 }
 
 impl<'a> ContextArchive<'a> {
@@ -244,6 +253,50 @@ impl<'a> ContextArchive<'a> {
             snapshot.sealed_log().is_some() && end.seq >= view.position.seq
         };
         Ok(known.filter(is_later).map(|(snapshot, _)| snapshot))
+    }
+
+    /// Finds a context among the active one and the archived ones. A title that both have means the archived one,
+    /// because the person is in the other already.
+    pub(super) async fn find_any(
+        &self,
+        which: &str,
+        active: &ContextName,
+    ) -> Result<Result<FoundContext, OperationRefusal>, RunError> {
+        let wanted = which.trim().to_lowercase();
+        if wanted.starts_with("c_") && active.context.as_str().starts_with(&wanted) {
+            let is_whole = active.context.as_str() == wanted;
+            let others = if is_whole { Vec::new() } else { self.beginning_with(&wanted) };
+            if others.is_empty() {
+                return Ok(Ok(FoundContext::Active));
+            }
+            let all = std::iter::once(active.clone()).chain(others).collect();
+            return Ok(Err(OperationRefusal::several_contexts(which, all)));
+        }
+        let title = active.title.to_lowercase();
+        let has_title = |item: &IndexItem| item.title.to_lowercase() == title;
+        if title == wanted && !self.index.items().iter().any(has_title) {
+            return Ok(Ok(FoundContext::Active));
+        }
+        Ok(match self.find(which).await? {
+            Ok(snapshot) => Ok(FoundContext::Archived(Box::new(snapshot))),
+            // The query fits no other context, so the active one may be meant.
+            Err(_) if !wanted.is_empty() && title.contains(&wanted) => Ok(FoundContext::Active),
+            Err(refused) => Err(refused),
+        })
+    }
+
+    /// Returns the newest archived contexts with an id that begins so.
+    fn beginning_with(&self, id: &str) -> Vec<ContextName> {
+        let items = self.index.items().iter();
+        let named = |item: &IndexItem| ContextName {
+            context: item.context.clone(),
+            title: item.title.clone(),
+        };
+        items
+            .filter(|item| item.context.as_str().starts_with(id))
+            .take(OFFERED)
+            .map(named)
+            .collect()
     }
 
     /// Finds the context with this id or these words. The refusal offers the possible ones if no single one matches.

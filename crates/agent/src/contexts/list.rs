@@ -4,9 +4,9 @@ use ship_context::contexts::{Index, Snapshot, listing_json};
 use ship_message::json::Json;
 use ship_store::{ChatKey, View};
 
-use super::archive::{ContextArchive, context_facts};
+use super::archive::{ContextArchive, FoundContext, context_facts};
 use crate::chat::{Activation, head_after_events};
-use crate::context_operation::OperationRefusal;
+use crate::context_operation::{ContextName, OperationRefusal};
 use crate::engine::{Agent, Engine};
 use crate::error::RunError;
 
@@ -87,9 +87,10 @@ impl Agent {
         let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
         let archive = ContextArchive::open(agent, &*chat, &view).await?;
         let active = active_snapshot(agent, &view);
-        if active.context().as_str() == which {
-            return Ok(Ok(active));
-        }
-        archive.find(which).await
+        Ok(match archive.find_any(which, &ContextName::from(&active)).await? {
+            Ok(FoundContext::Active) => Ok(active),
+            Ok(FoundContext::Archived(snapshot)) => Ok(*snapshot),
+            Err(refused) => Err(refused),
+        })
     }
 }

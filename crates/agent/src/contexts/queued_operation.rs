@@ -8,8 +8,9 @@ use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, WayBack};
 use crate::engine::LockedChat;
 use crate::error::RunError;
-use crate::events::{RunEvent, context_notice};
+use crate::events::RunEvent;
 use crate::inbox::outcome_key;
+use crate::run_notice::context_notice;
 
 /// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
 /// answer move along. Returns the view after it, unless the log must be read again.
@@ -47,7 +48,7 @@ pub(crate) async fn announce_outcome(
         Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
     notice_entry.set("meta", meta);
     let key = outcome_key(&entry.key);
-    locked.chat.ledger().accept(LedgerEntry { key, entry: notice_entry }).await?;
+    locked.lane.record(LedgerEntry { key, entry: notice_entry }).await?;
     let way_back = operated.way_back().map(WayBack::to_json);
     locked.engine.hub.send(chat, RunEvent::Chunk(context_notice(&line, way_back)));
     Ok(())

@@ -7,7 +7,7 @@ use ship_context::contexts::{
 use ship_message::{Role, UiMessage};
 use ship_store::{LedgerBody, Metadata, NewMessage, NewMetadata, View};
 
-use super::archive::ContextArchive;
+use super::archive::{ContextArchive, FoundContext};
 use super::list::active_snapshot;
 use crate::chat::{LEDGER_PAGE, OpenRequest, is_message};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
@@ -44,23 +44,29 @@ pub(super) async fn recall(
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
     let archive = ContextArchive::open(&locked.engine, &*locked.chat, view).await?;
-    let snapshot = match archive.find(which).await? {
-        Ok(snapshot) => snapshot,
-        Err(refused) => return Ok(OperationOutcome::NotDone(refused)),
+    let active = ContextName::from(&active_snapshot(&locked.engine, view));
+    let refused = |why| Ok(OperationOutcome::NotDone(why));
+    let snapshot = match archive.find_any(which, &active).await? {
+        Ok(FoundContext::Active) => {
+            let line = format!("The model sees “{}” already: you are in it.", active.title);
+            return refused(OperationRefusal::new(line));
+        }
+        Ok(FoundContext::Archived(snapshot)) => snapshot,
+        Err(why) => return refused(why),
     };
     let last = view.messages().next_back();
     if last.is_some_and(|last| is_reference_to(last, snapshot.context(), mode.name())) {
         let line = format!("“{}” is already shown in this context.", snapshot.title());
-        return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
+        return refused(OperationRefusal::new(line));
     }
     let Ok(reference) = reference(&locked.engine, &snapshot, mode) else {
-        return Ok(OperationOutcome::NotDone(OperationRefusal::new(NO_ROOM)));
+        return refused(OperationRefusal::new(NO_ROOM));
     };
     append_reference(locked, view, reference, moving).await?;
     Ok(OperationOutcome::Done(ContextChange {
         operation: "recall".to_owned(),
         left: None,
-        active: ContextName::from(&active_snapshot(&locked.engine, view)),
+        active,
         chat: None,
         line: format!("“{}” is shown here, for reference.", snapshot.title()),
         way_back: None,

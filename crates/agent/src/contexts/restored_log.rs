@@ -13,16 +13,17 @@ use crate::chat::head_after_events;
 use crate::engine::Engine;
 use crate::error::RunError;
 
-/// Publishes the live log under a new id, if its context is archived with later lines. The caller holds the lane.
+/// Publishes the live log under a new id, if its context is archived with later lines. Returns whether it did. The
+/// caller holds the lane.
 pub(crate) async fn separate_restored_log(
     agent: &Engine,
     chat: &dyn Chat,
     lane: &dyn Lane,
     view: &View,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     let archive = ContextArchive::open(agent, chat, view).await?;
     let newer = archive.later_snapshot(view).await?;
-    let Some(newer) = newer else { return Ok(()) };
+    let Some(newer) = newer else { return Ok(false) };
     let mut head = head_after_events(view);
     head.context = ContextId::new(agent.clock.now(), agent.ids.next());
     let from = Object::from([
@@ -42,5 +43,5 @@ pub(crate) async fn separate_restored_log(
     let file = format!("{}: messages/history.jsonl", chat.key());
     let problem = StorageProblem::new(file, StorageProblemKind::Damage, message, remedy);
     agent.note_repairs(chat.key(), vec![problem]);
-    Ok(())
+    Ok(true)
 }

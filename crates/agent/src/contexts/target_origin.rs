@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::{Index, IndexItem, Snapshot};
+use ship_context::contexts::{Index, Snapshot};
 use ship_context::ends_with_question;
 use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
@@ -10,7 +10,7 @@ use ship_store::{
     ContextId, ContextLine, Explanation, MessageKind, Metadata, SealedName, StorageProblem, View,
 };
 
-use super::archive::ContextArchive;
+use super::archive::{ContextArchive, FoundContext};
 use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::lost_messages::LostMessages;
@@ -160,22 +160,9 @@ impl OperationInProgress<'_> {
     ) -> OrRefusal<TargetOrigin> {
         let active = ContextName::from(&active_snapshot(&self.locked.engine, self.view));
         let there = || OperationRefusal::new(format!("You are already in “{}”.", active.title));
-        let wanted = which.trim().to_lowercase();
-        let title = active.title.to_lowercase();
-        let others = archive.index.items();
-        let has_title = |item: &IndexItem| item.title.to_lowercase() == title;
-        let begins = |context: &ContextId| context.as_str().starts_with(&wanted);
-        let is_id = wanted.starts_with("c_") && begins(&active.context);
-        if active.context.as_str() == wanted
-            || is_id && !others.iter().any(|item| begins(&item.context))
-            || title == wanted && !others.iter().any(has_title)
-        {
-            return Ok(Err(there()));
-        }
-        let snapshot = match archive.find(which).await? {
-            Ok(snapshot) => snapshot,
-            // The query fits no other context, so the active one may be meant.
-            Err(_) if !wanted.is_empty() && title.contains(&wanted) => return Ok(Err(there())),
+        let snapshot = match archive.find_any(which, &active).await? {
+            Ok(FoundContext::Active) => return Ok(Err(there())),
+            Ok(FoundContext::Archived(snapshot)) => snapshot,
             Err(refused) => return Ok(Err(refused)),
         };
         let Some(log) = snapshot.sealed_log() else {
@@ -183,7 +170,7 @@ impl OperationInProgress<'_> {
         };
         let view = self.locked.chat.log().sealed_view(&log).await?;
         let lost = self.lost_messages(&log, &view).await?;
-        Ok(Ok(TargetOrigin::Archived { log, view, snapshot: Box::new(snapshot), lost }))
+        Ok(Ok(TargetOrigin::Archived { log, view, snapshot, lost }))
     }
 
     async fn branch_origin(&self, by: &'static str, at: &str) -> OrRefusal<TargetOrigin> {

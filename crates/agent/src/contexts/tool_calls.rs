@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use parking_lot::Mutex;
 use ship_context::contexts::{
-    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
+    LedgerQuery, LoadMode, RecallMode, ReferenceBudget, Switch, SwitchRefusal, VisibleEntries,
     check_switch, history_reference, switch_output,
 };
 use ship_message::UiMessage;
@@ -180,7 +180,7 @@ impl ContextToolCall<'_> {
 
     /// Shows earlier messages of the ledger that are not in view, as one reference.
     async fn history(&self, input: LoadHistory) -> ContextCallResult {
-        let ask = match HistoryQuery::read(input.limit, input.before.as_deref(), input.keyword) {
+        let ask = match LedgerQuery::read(input.limit, input.before.as_deref(), input.keyword) {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };

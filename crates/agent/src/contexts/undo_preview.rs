@@ -14,7 +14,8 @@ pub struct UndoPreview {
     /// The name of the operation that has led to this context, if an undo would take that one back.
     pub switch: Option<String>,
     /// The number of messages of the person since the operation, or in all if there was none. None count directly
-    /// after a compaction.
+    /// after a compaction. A question that was asked again because it got no answer counts: to a person, it was said
+    /// once.
     pub questions_since: usize,
 }
 
@@ -23,7 +24,13 @@ impl UndoPreview {
         let is_switch = last_operation(view) == LastOperation::Switch;
         let by = view.head.carry.published_by().filter(|_| is_switch);
         let questions = messages_since_operation(view).filter(|message| is_question(message));
-        let questions_since = if names_compaction(engine, view) { 0 } else { questions.count() };
+        // A retry drops what it leaves only if that has no answer.
+        let is_first_answer =
+            by.as_ref().is_some_and(|by| by.operation.as_deref() == Some("retry") && by.drops_left);
+        let questions_since = match names_compaction(engine, view) {
+            true => 0,
+            false => questions.count() + usize::from(is_first_answer),
+        };
         Self { switch: by.and_then(|by| by.operation), questions_since }
     }
 }

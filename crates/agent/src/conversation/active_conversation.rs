@@ -85,7 +85,8 @@ impl ActiveConversation {
         let (engine, chat) = (&self.agent.engine, conversation_chat());
         let memory = ChatMemory::read(engine, &chat).await;
         let channel = Some(CHANNEL.to_owned());
-        let sources = SystemSources::read_at(engine, &chat, channel, None, memory);
+        let texts = engine.project_texts(&chat).await;
+        let sources = SystemSources::for_question(engine, channel, None, texts, memory);
         let blocks = sources.blocks(engine, &chat, &[]);
         let texts: Vec<String> = blocks.into_iter().map(|block| block.text).collect();
         let text = texts.join("\n\n");

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use ship_message::json::Object;
 use ship_store::{
-    About, AcceptError, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat,
-    ChatCursor, ChatKey, ChatPage, ContextLog, Delivery, DerivedFiles, FileStore, Lane, LaneError,
-    Ledger, LedgerSeq, MemoryError, Moment, NewLine, Position, ProjectRecords, PurgeError, Purged,
-    ReadError, RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError,
-    StorageProblem, Store, StoreFuture, Synced,
+    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
+    Chat, ChatCursor, ChatKey, ChatPage, ContextLog, Delivery, DerivedFiles, FileStore, Lane,
+    LaneError, Ledger, LedgerEntry, LedgerSeq, MemoryError, Moment, NewLine, Position,
+    ProjectRecords, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, RunRecords,
+    SealedName, StorageError, StorageProblem, Store, StoreFuture, Synced,
 };
 
 use crate::conversation_log::ConversationLog;
@@ -183,6 +183,10 @@ impl Lane for ConversationLane {
 
     fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError> {
         self.memory.deliver(states)
+    }
+
+    fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
+        self.memory.record(entry)
     }
 
     fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {

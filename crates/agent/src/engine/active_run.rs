@@ -10,7 +10,7 @@ use ship_message::json::{Json, Object};
 use ship_store::conversation::SkillChange;
 use ship_store::{
     About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, Metadata, Moment, NewLine,
-    Position, View,
+    Position, StorageError, View,
 };
 use tokio::sync::Mutex;
 
@@ -88,7 +88,8 @@ impl ActiveRun {
         let (engine, key) = (&locked.engine, locked.chat.key());
         let messages: Arc<[_]> = view_messages(view).into();
         let memory = ChatMemory::read(engine, key).await;
-        let sources = SystemSources::read(engine, key, about, &messages, memory);
+        let texts = engine.project_texts(key).await;
+        let sources = SystemSources::new(engine, about, &messages, texts, memory);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
         let log = RunState {
@@ -223,7 +224,15 @@ impl ActiveRun {
         self.place.write_to(&mut entry);
         entry.set("requestId", self.request_id.as_str());
         entry.set_or_remove("meta", meta.map(Json::from));
-        Ok(self.locked.chat.ledger().accept(LedgerEntry { key, entry }).await?.new)
+        let entry = LedgerEntry { key, entry };
+        match self.locked.lane.record(entry.clone()).await {
+            // The key makes a second attempt harmless, and a success tells that the entry is there.
+            Err(AcceptError::Storage(StorageError::Unavailable {
+                may_have_happened: true,
+                ..
+            })) => self.locked.lane.record(entry).await.map(|_| true),
+            recorded => Ok(recorded?.new),
+        }
     }
 }
 

@@ -34,9 +34,10 @@ impl Agent {
         self.engine.hub.listen_to_all()
     }
 
-    /// Returns what was repaired or found damaged since the last call. The log has it too.
+    /// Returns what was repaired or found damaged since the last call, of which the newest 1,000 are kept. The log has it
+    /// too.
     pub fn take_repairs(&self) -> Vec<StorageProblem> {
-        std::mem::take(&mut *self.engine.repairs.lock())
+        self.engine.repairs.take()
     }
 
     /// Adds a warning that the model's window is unknown, unless it was told before. Without this call, it is told after
@@ -53,7 +54,7 @@ impl Agent {
     /// Returns the warnings since the last call that the system and the tools fill the budget of a request. Each is
     /// given once for a chat.
     pub fn take_budget_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut *self.engine.budget_warnings.lock())
+        self.engine.budget_warnings.take()
     }
 }
 

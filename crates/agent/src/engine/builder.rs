@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use ship_provider::{Offline, Provider};
 use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
+use tokio::sync::Mutex;
 
 use super::{Agent, Engine};
 use crate::built_in_tools::{built_in_tools, context_tools};
 use crate::chat::LedgerMessageIds;
 use crate::id_source::{IdSource, RandomIds};
 use crate::project_source::{NoProject, ProjectSource};
+use crate::recent_map::RecentMap;
 use crate::rules::Rules;
 use crate::run_log::{NoLog, RunLog};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
+
+/// The chats of which an agent at least remembers that it has repaired them: a few megabytes.
+const CHATS_KEPT: usize = 16_384;
+/// The warnings of which an agent at least remembers that they are in the log.
+const WARNINGS_KEPT: usize = 1_024;
 
 /// Builds an [`Agent`]; see [`Agent::builder`].
 pub struct AgentBuilder {
@@ -167,10 +174,11 @@ impl AgentBuilder {
             host_memory: Arc::default(),
             drafts: Arc::default(),
             request_cache: Arc::default(),
-            repaired_chats: Arc::default(),
+            observed_talk: Arc::default(),
+            repaired_chats: Arc::new(Mutex::new(RecentMap::new(CHATS_KEPT))),
             repairs: Arc::default(),
             budget_warnings: Arc::default(),
-            warned: Arc::default(),
+            warned: Arc::new(Mutex::new(RecentMap::new(WARNINGS_KEPT))),
         })
     }
 }

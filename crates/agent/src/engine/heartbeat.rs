@@ -14,7 +14,7 @@ use super::locked_chat::LockedChat;
 use crate::error::RunError;
 
 /// The longest interval between two signs of life.
-const INTERVAL_MAX: Duration = Duration::from_secs(5);
+const INTERVAL_MAX: Duration = Duration::from_secs(15);
 
 /// The shortest interval, whatever the deadline of tools is.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn signs_of_life_are_rare_and_yet_come_several_times_before_a_process_counts_as_frozen() {
-        for (deadline_ms, every_ms) in [(120_000, 5_000), (8_000, 2_000), (400, 100), (1, 10)] {
+        for (deadline_ms, every_ms) in [(120_000, 15_000), (8_000, 2_000), (400, 100), (1, 10)] {
             let every = interval(Duration::from_millis(deadline_ms));
             assert_eq!(every, Duration::from_millis(every_ms), "{deadline_ms}");
         }

@@ -142,7 +142,7 @@ impl Engine {
         let mut known = self.host_memory.0.lock().await;
         if self.host_name().is_some() && self.has_untold_window(&known) {
             known.has_told_window = true;
-            self.budget_warnings.lock().push(self.project.mask(&self.describe_unknown_window()));
+            self.budget_warnings.push(self.project.mask(&self.describe_unknown_window()));
         }
     }
 
@@ -171,7 +171,7 @@ impl Engine {
     /// Tells a person something about the host, and logs it.
     fn tell(&self, chat: &ChatKey, warning: &str) {
         let warning = self.project.mask(warning);
-        self.budget_warnings.lock().push(warning.clone());
+        self.budget_warnings.push(warning.clone());
         self.log_warning(chat, warning);
     }
 

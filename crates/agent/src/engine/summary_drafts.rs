@@ -19,6 +19,7 @@ use ship_provider::Usage;
 use ship_store::{ChatKey, View};
 
 use crate::digest::digest;
+use crate::recent_map::RecentMap;
 
 /// The range that a summary covers, and the person's instructions for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,9 +93,19 @@ impl SummaryDraft {
     }
 }
 
+/// The number of drafts that this process at least remembers. Nearly every draft is published at once, and the others
+/// are in their files, too.
+const DRAFTS_KEPT: usize = 64;
+
 /// The drafts that this process has made, at most one for each chat.
-#[derive(Debug, Default)]
-pub(crate) struct SummaryDrafts(Mutex<HashMap<ChatKey, SummaryDraft>>);
+#[derive(Debug)]
+pub(crate) struct SummaryDrafts(Mutex<RecentMap<ChatKey, SummaryDraft>>);
+
+impl Default for SummaryDrafts {
+    fn default() -> Self {
+        Self(Mutex::new(RecentMap::new(DRAFTS_KEPT)))
+    }
+}
 
 impl SummaryDrafts {
     /// Returns the last draft for a chat.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_project::{RequestFacts, Skill, SystemTexts};
+use ship_project::{RequestFacts, Skill, SystemTexts, TextsAndSkills};
 use ship_store::{About, ChatKey, Explain as _, FileError, Metadata, NewMetadata, Timestamp};
 
 use super::Engine;
+use crate::blocking_work::blocking;
 use crate::chat::loaded_skills;
 
 /// The sources of the system blocks.
@@ -21,7 +22,18 @@ pub(crate) struct SystemSources {
     question: QuestionFacts,
     texts: SystemTexts,
     memory: ChatMemory,
-    pub(crate) skills: Vec<Skill>,
+    pub(crate) skills: Arc<[Skill]>,
+}
+
+impl Engine {
+    /// Returns the texts and skills of the project, read if they have changed.
+    pub(crate) async fn project_texts(&self, chat: &ChatKey) -> TextsAndSkills {
+        if let Some(unchanged) = self.project.unchanged(chat) {
+            return unchanged;
+        }
+        let (project, chat) = (Arc::clone(&self.project), chat.clone());
+        blocking(move || project.read(&chat)).await
+    }
 }
 
 /// The memory of a chat, as far as it can be read.
@@ -81,23 +93,24 @@ impl ChatLocation {
 }
 
 impl SystemSources {
-    /// Reads the sources. The messages give the platform's id of the chat.
-    pub(crate) fn read(
+    /// Brings the sources together. The messages give the platform's id of the chat.
+    pub(crate) fn new(
         agent: &Engine,
-        chat: &ChatKey,
         about: About,
         messages: &[Arc<UiMessage>],
+        project: TextsAndSkills,
         memory: ChatMemory,
     ) -> Self {
-        Self::read_at(agent, chat, about.channel, last_question_metadata(messages), memory)
+        let question = last_question_metadata(messages);
+        Self::for_question(agent, about.channel, question, project, memory)
     }
 
-    /// Reads the sources of a request that answers this question.
-    pub(crate) fn read_at(
+    /// Brings together the sources of a request that answers this question.
+    pub(crate) fn for_question(
         agent: &Engine,
-        chat: &ChatKey,
         channel: Option<String>,
         question: Option<Metadata<'_>>,
+        (mut texts, skills): TextsAndSkills,
         memory: ChatMemory,
     ) -> Self {
         let place = ChatLocation {
@@ -110,7 +123,6 @@ impl SystemSources {
             request_id: question.and_then(Metadata::request_id).map(str::to_owned),
             ts: question.and_then(Metadata::ts),
         };
-        let (mut texts, skills) = (agent.project.texts(chat), agent.project.skills());
         texts.role = agent.role.clone().or(texts.role);
         Self { place, question, texts, memory, skills }
     }

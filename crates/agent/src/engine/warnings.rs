@@ -7,6 +7,7 @@ use ship_store::{ChatKey, FileError};
 use super::Engine;
 use super::agent::Agent;
 use super::system_sources::ChatMemory;
+use crate::recent_map::RecentMap;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl Agent {
@@ -15,7 +16,8 @@ impl Agent {
     pub async fn warnings(&self, chat: &ChatKey) -> Vec<String> {
         let agent = &*self.engine;
         let mut warnings = agent.unknown_tools();
-        warnings.extend(agent.project.texts(chat).problems.iter().map(FileError::text_for_user));
+        let (texts, _) = agent.project_texts(chat).await;
+        warnings.extend(texts.problems.iter().map(FileError::text_for_user));
         warnings.extend(ChatMemory::read(agent, chat).await.problem);
         warnings.iter().map(|warning| agent.project.mask(warning)).collect()
     }
@@ -30,21 +32,16 @@ impl Engine {
                 self.warn_once(&mut warned, chat, warning);
             }
             // This empty entry, which is no real warning, marks that the step was done.
-            warned.insert(String::new());
+            warned.insert(String::new(), ());
         }
         for problem in problems {
             self.warn_once(&mut warned, chat, problem.clone());
         }
     }
 
-    fn warn_once(
-        &self,
-        warned: &mut std::collections::HashSet<String>,
-        chat: &ChatKey,
-        warning: String,
-    ) {
+    fn warn_once(&self, warned: &mut RecentMap<String, ()>, chat: &ChatKey, warning: String) {
         let message = self.project.mask(&warning);
-        if warned.insert(warning) {
+        if warned.insert(warning, ()) {
             let fields = vec![("message", Json::from(message))];
             self.log.write(
                 chat,

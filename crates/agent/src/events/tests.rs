@@ -9,11 +9,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use ship_message::{Chunk, TextChunk};
 use ship_store::ChatKey;
 
+use super::RunEvent;
 use super::chat_events::{ChatEvents, EventLimits};
 use super::hub::{EventHub, UNREAD_CHATS};
 use super::join::NOTICES_KEPT;
-use super::{RunEvent, notice};
 use crate::reply::Outcome;
+use crate::run_notice::notice;
 
 fn start(id: &str) -> Chunk {
     Chunk::Start { message_id: Some(id.to_owned()), message_metadata: None }

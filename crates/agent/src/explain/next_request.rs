@@ -74,7 +74,8 @@ impl Agent {
             found.messages.iter().chain(&found.queued).cloned().collect();
         let question = last_question_metadata(&messages);
         let memory = ChatMemory::read(agent, chat).await;
-        let sources = SystemSources::read_at(agent, chat, found.channel, question, memory);
+        let texts = agent.project_texts(chat).await;
+        let sources = SystemSources::for_question(agent, found.channel, question, texts, memory);
         let blocks = sources.blocks(agent, chat, &found.loaded);
         // What a run in progress has said stands before the messages that wait for it.
         let (messages, queued) = match &found.so_far {
@@ -122,7 +123,7 @@ impl Engine {
         pruned: &PrunedOutputs,
     ) -> Result<SharedPrefix, RunError> {
         // A request that cannot be compiled is reported when it is needed.
-        let Ok(written) = request.compile(self, self.rules.max_tokens) else {
+        let Ok(written) = request.compile(self, self.rules.max_tokens).await else {
             return Ok(SharedPrefix::unknown());
         };
         let sums = RequestTokens {
@@ -167,7 +168,8 @@ struct RequestInputs {
 impl RequestInputs {
     async fn read(agent: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
         let mut state = chat.state(LEDGER_PAGE).await?;
-        let lines = UnreadLedger::find(agent, chat, &mut state).await?.queue.lines;
+        let first = Some(std::mem::take(&mut state.new_lines));
+        let lines = UnreadLedger::find(agent, chat, &state, first).await?.queue.lines;
         let ChatState { about, view, journal, .. } = state;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));

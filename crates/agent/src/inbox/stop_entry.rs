@@ -5,7 +5,7 @@ use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, LedgerBody, LedgerEntry, LedgerLine, ReadError, Timestamp};
 
 use super::operation_entry::COMMAND;
-use crate::chat::LEDGER_PAGE;
+use super::unread_lines::UnreadLines;
 use crate::engine::ActiveRun;
 
 /// The field of an entry's `meta` with the id of the run to stop.
@@ -36,15 +36,12 @@ fn stops(line: &LedgerLine, run_id: &str) -> bool {
 
 /// Whether an entry of the ledger that a run has not read yet stops it.
 pub(crate) async fn is_stopped(work: &ActiveRun) -> Result<bool, ReadError> {
-    let mut inbox = work.inbox().await;
-    loop {
-        let page = work.locked.chat.ledger().after(inbox, LEDGER_PAGE).await?;
+    let (engine, chat) = (&work.locked.engine, &*work.locked.chat);
+    let mut unread = UnreadLines::new(engine, chat, work.inbox().await);
+    while let Some(page) = unread.next_page().await? {
         if page.iter().any(|line| stops(line, &work.run_id)) {
             return Ok(true);
         }
-        if page.len() < LEDGER_PAGE {
-            return Ok(false);
-        }
-        inbox = page.last().map(|line| line.seq);
     }
+    Ok(false)
 }

@@ -9,6 +9,7 @@ use ship_context::contexts::is_reference;
 use ship_context::{SystemBlock, ends_with_question};
 use ship_message::json::Object;
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
+use ship_project::TextsAndSkills;
 use ship_store::{
     ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextLine, LedgerBody, LedgerEntry, LedgerLine,
     LedgerSeq, MessageSource, Metadata, NewMessage, NewMetadata, NoticeKind, ReadError, VIA_NOTICE,
@@ -17,6 +18,7 @@ use ship_store::{
 
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
+use super::unread_lines::UnreadLines;
 use crate::chat::{LEDGER_PAGE, is_message, promoted_messages, skill_changes, view_messages};
 use crate::engine::{ChatMemory, Engine, SystemSources};
 
@@ -29,26 +31,30 @@ pub(crate) struct UnreadLedger {
 }
 
 impl UnreadLedger {
-    /// Finds the unread entries of a chat. Takes the new lines out of its state.
+    /// Finds the unread entries of a chat, whose first page may have been read with its state.
     pub(crate) async fn find(
         agent: &Engine,
         chat: &dyn Chat,
-        state: &mut ChatState,
+        state: &ChatState,
+        first: Option<Vec<LedgerLine>>,
     ) -> Result<Self, ReadError> {
-        let first = std::mem::take(&mut state.new_lines);
-        let state = &*state;
         // The blocks are needed only if a second message waits.
-        let memory = match first.len() > 1 || state.view.is_none() {
-            true => ChatMemory::read(agent, chat.key()).await,
-            false => ChatMemory::default(),
+        let may_need_blocks = first.as_ref().is_none_or(|first| first.len() > 1);
+        let sources = match may_need_blocks || state.view.is_none() {
+            true => {
+                let memory = ChatMemory::read(agent, chat.key()).await;
+                (agent.project_texts(chat.key()).await, memory)
+            }
+            false => Default::default(),
         };
-        let room = InputRoom::new(agent, || blocks(agent, chat, state, memory));
-        if let Some(view) = &state.view {
-            let queue = NextInput::read_on(chat, first, room).await?;
-            return Ok(Self { inbox: view.inbox, queue });
-        }
-        let inbox = last_answered(chat).await?;
-        Ok(Self { inbox, queue: NextInput::read(chat, inbox, room).await? })
+        let room = InputRoom::new(agent, || blocks(agent, chat, state, sources));
+        let inbox = last_read(chat, state.view.as_ref()).await?;
+        let unread = match (&state.view, first) {
+            (None, _) => UnreadLines::with_talk(agent, chat, inbox),
+            (Some(_), Some(first)) => UnreadLines::new(agent, chat, inbox).with_first_page(first),
+            (Some(_), None) => UnreadLines::new(agent, chat, inbox),
+        };
+        Ok(Self { inbox, queue: NextInput::read_on(chat, unread, room).await? })
     }
 }
 
@@ -57,12 +63,23 @@ fn blocks(
     agent: &Engine,
     chat: &dyn Chat,
     state: &ChatState,
-    memory: ChatMemory,
+    (texts, memory): (TextsAndSkills, ChatMemory),
 ) -> Vec<SystemBlock> {
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
     let loaded = state.view.as_ref().map(skill_changes::skills_in_blocks).unwrap_or_default();
-    let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages, memory);
+    let sources = SystemSources::new(agent, state.about.clone(), &messages, texts, memory);
     sources.blocks(agent, chat.key(), &loaded)
+}
+
+/// Returns the last entry that was read: the context tells, or the ledger alone if there is no context.
+pub(crate) async fn last_read(
+    chat: &dyn Chat,
+    view: Option<&View>,
+) -> Result<Option<LedgerSeq>, ReadError> {
+    match view {
+        Some(view) => Ok(view.inbox),
+        None => last_answered(chat).await,
+    }
 }
 
 /// Returns the last message that was answered, from the ledger alone.
@@ -105,11 +122,9 @@ pub(crate) async fn missed_answers(
         last = (ends_with_question(Some(view)) && !is_asked_again(view)).then_some(seq);
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
-    let (mut after, mut known) = (last.map_or(view.inbox, |seq| view.inbox.min(Some(seq))), None);
-    loop {
-        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
-        let is_last = page.len() < LEDGER_PAGE;
-        after = page.last().map(|line| line.seq).or(after);
+    let (after, mut known) = (last.map_or(view.inbox, |seq| view.inbox.min(Some(seq))), None);
+    let mut unread = UnreadLines::new(agent, chat, after);
+    while let Some(page) = unread.next_page().await? {
         for line in page {
             if let Some(to) = answered.take(&line) {
                 if Some(to) > view.inbox || Some(to) == last {
@@ -127,13 +142,8 @@ pub(crate) async fn missed_answers(
                 waiting.push_back(line);
             }
         }
-        if is_last {
-            return Ok(MissedAnswers {
-                messages: messages_of_lines(agent, view, &missed),
-                answered: known,
-            });
-        }
     }
+    Ok(MissedAnswers { messages: messages_of_lines(agent, view, &missed), answered: known })
 }
 
 /// Whether a context has the message of an answer, by the run that gave it.

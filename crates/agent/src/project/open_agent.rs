@@ -43,7 +43,7 @@ impl AgentBuilder {
         Ok(Agent::builder()
             .shared_store(open_store(project, Arc::clone(&clock))?)
             .shared_provider(make_provider(project)?)
-            .project_source(Arc::new(ProjectFolder { project: project.clone() }))
+            .project_source(Arc::new(ProjectFolder::new(project, Arc::clone(&clock))))
             .rules(Rules::from(project.settings()))
             .log(Arc::new(log))
             .clock(clock))
@@ -63,6 +63,7 @@ pub fn open_store(
         durability: settings.storage.durability,
         lock_wait_ms: settings.lock.wait_ms,
         message_bytes_max: line_bytes_max(to_usize(settings.limits.message_bytes)),
+        cache_bytes: settings.limits.cache_bytes,
         clock,
     };
     Ok(Arc::new(FileStore::new(project.root(), options)?))

@@ -1,17 +1,29 @@
 //! The folder of a project as the engine sees it: texts, skills and logs.
 
+use std::sync::Arc;
+
 use ship_message::json::Json;
 use ship_project::{
-    LogEntry, LogWriter, Project, Skill, SystemTexts, read_system_texts, scan_skills,
+    LogEntry, LogWriter, Project, Skill, SystemTexts, TextCache, TextsAndSkills, read_system_texts,
+    scan_skills,
 };
-use ship_store::ChatKey;
+use ship_store::{ChatKey, Clock};
 
 use crate::project_source::ProjectSource;
 use crate::run_log::{RunLog, RunLogEntry};
 
-/// The texts and skills of a project folder, read on each request of the engine.
+/// The texts and skills of a project folder, read again when they have changed.
 pub(super) struct ProjectFolder {
-    pub(super) project: Project,
+    project: Project,
+    cache: TextCache,
+    clock: Arc<dyn Clock>,
+}
+
+impl ProjectFolder {
+    pub(super) fn new(project: &Project, clock: Arc<dyn Clock>) -> Self {
+        let cache = TextCache::new(project.root(), &project.settings().skills);
+        Self { project: project.clone(), cache, clock }
+    }
 }
 
 impl ProjectSource for ProjectFolder {
@@ -25,6 +37,14 @@ impl ProjectSource for ProjectFolder {
 
     fn skills(&self) -> Vec<Skill> {
         scan_skills(self.project.root(), &self.project.settings().skills)
+    }
+
+    fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {
+        self.cache.unchanged()
+    }
+
+    fn read(&self, _chat: &ChatKey) -> TextsAndSkills {
+        self.cache.read(self.clock.now())
     }
 
     fn warnings(&self) -> Vec<String> {

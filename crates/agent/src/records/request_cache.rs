@@ -4,43 +4,94 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use ship_message::json::Object;
+use ship_provider::Usage;
 use ship_store::ChatKey;
 
 use super::request_record::RequestRecord;
+use super::usage::usage_of_run;
+use crate::recent_map::RecentMap;
 
-/// The number of chats whose last call is remembered, the most recent ones.
-const CHATS_MAX: usize = 64;
+/// The number of chats whose last call is at least remembered: a few megabytes.
+const CHATS_KEPT: usize = 2_048;
+/// The number of runs all of whose calls are remembered. A reply asks for them right behind its run.
+const RUNS_KEPT: usize = 64;
 /// The number of texts that are known to be stored.
 const TEXTS_MAX: usize = 4_096;
 /// The number of lines that surely contain the last call: it may be sent more than once, and each has an answer.
 pub(crate) const RECENT_LINES: usize = 64;
 
 /// The earlier calls that an agent remembers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RequestCache {
-    /// The last call of each chat, the newest last.
-    last: Mutex<VecDeque<(ChatKey, Arc<RequestRecord>)>>,
+    /// The last call of each chat.
+    last: Mutex<RecentMap<ChatKey, Arc<RequestRecord>>>,
+    /// The calls of the last runs that this process has begun, the newest last.
+    runs: Mutex<VecDeque<RunCalls>>,
     /// The digests of texts that are stored as blobs.
     stored_texts: Mutex<HashSet<String>>,
+}
+
+impl Default for RequestCache {
+    fn default() -> Self {
+        let last = Mutex::new(RecentMap::new(CHATS_KEPT));
+        Self { last, runs: Mutex::default(), stored_texts: Mutex::default() }
+    }
+}
+
+/// The recorded calls of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunCalls {
+    run_id: String,
+    /// The lines of its calls and their answers.
+    lines: Vec<Object>,
+    /// The model that it has asked for its answer last.
+    pub(crate) model: Option<String>,
+}
+
+impl RunCalls {
+    /// Returns the tokens that the provider counted; see [`usage_of_run`].
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        usage_of_run(&self.lines, &self.run_id)
+    }
 }
 
 impl RequestCache {
     /// Returns the last request for an answer in a chat, as far as this process knows.
     pub(crate) fn last(&self, chat: &ChatKey) -> Option<Arc<RequestRecord>> {
-        self.last.lock().iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last))
+        self.last.lock().get(chat).map(Arc::clone)
     }
 
     /// Remembers a call that is recorded.
     pub(crate) fn remember(&self, chat: &ChatKey, record: Arc<RequestRecord>) {
-        if !record.is_of_context() {
-            return;
+        if record.is_of_context() {
+            self.last.lock().insert(chat.clone(), record);
         }
-        let mut last = self.last.lock();
-        last.retain(|(key, _)| key != chat);
-        last.push_back((chat.clone(), record));
-        if last.len() > CHATS_MAX {
-            last.pop_front();
+    }
+
+    /// Notes that this process begins a run, whose calls are all its own.
+    pub(crate) fn begin_run(&self, run_id: &str) {
+        let mut runs = self.runs.lock();
+        let run = RunCalls { run_id: run_id.to_owned(), lines: Vec::new(), model: None };
+        runs.push_back(run);
+        if runs.len() > RUNS_KEPT {
+            runs.pop_front();
         }
+    }
+
+    /// Remembers a line about a call, or about its answer, of a run that this process has begun.
+    pub(crate) fn add_line(&self, run_id: &str, line: &Object, record: &RequestRecord) {
+        let mut runs = self.runs.lock();
+        let Some(run) = runs.iter_mut().rev().find(|run| run.run_id == run_id) else { return };
+        run.lines.push(line.clone());
+        if record.is_of_context() {
+            run.model = Some(record.recipe.model.clone());
+        }
+    }
+
+    /// Returns the calls of a run; `None` if another process may have made some.
+    pub(crate) fn calls_of_run(&self, run_id: &str) -> Option<RunCalls> {
+        self.runs.lock().iter().rev().find(|run| run.run_id == run_id).cloned()
     }
 
     /// Notes that a text is stored as a blob.

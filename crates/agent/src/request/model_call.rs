@@ -317,8 +317,10 @@ async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(
     let frame = record.frame_text();
     let sha256 = digest(frame.as_bytes());
     keep_text(work, &sha256, &frame, "application/json").await;
-    work.locked.lane.record_request(record.to_line()).await?;
-    work.locked.engine.request_cache.remember(work.locked.chat.key(), Arc::clone(record));
+    let (cache, line) = (&work.locked.engine.request_cache, record.to_line());
+    cache.add_line(&work.run_id, &line, record);
+    work.locked.lane.record_request(line).await?;
+    cache.remember(work.locked.chat.key(), Arc::clone(record));
     Ok(())
 }
 
@@ -356,6 +358,7 @@ async fn record_resent(
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {
     let line = answer.to_line(&record.id, work.locked.engine.clock.now());
+    work.locked.engine.request_cache.add_line(&work.run_id, &line, record);
     if let Err(error) = work.locked.lane.record_request(line).await {
         log_not_recorded(work, &error);
     }

@@ -8,8 +8,10 @@ use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
 
+use super::message_counts::count_messages;
+use crate::blocking_work::blocking;
 use crate::chat::show_messages;
-use crate::engine::Engine;
+use crate::engine::{ActiveRun, Engine};
 use crate::tokens::RequestPieces;
 
 /// The content of a request before it is compiled.
@@ -63,7 +65,9 @@ impl PreparedRequest {
         let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
-        let bytes = system + tools + self.shown.iter().map(message_bytes).sum::<usize>();
+        let bytes = system
+            + tools
+            + self.shown.iter().map(|message| MessageBytes::of(message).sum()).sum::<usize>();
         // Three quarters lie between a token for every byte and one for every two: no text but noise takes more.
         surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
     }
@@ -90,43 +94,73 @@ impl PreparedRequest {
     }
 
     /// Compiles the request. The answer may be as long as `answer_max` and as the window has room for.
-    pub(crate) fn compile_within_window(
+    pub(crate) async fn compile_within_window(
         &self,
-        agent: &Engine,
+        work: &ActiveRun,
         answer_max: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
-        let written = self.compile(agent, answer_max)?;
+        let agent = &work.locked.engine;
+        let written = self.compile(agent, answer_max).await?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
-        let body = &written.body;
+        let bytes = written.body.len();
         // A token has at least one byte, so most requests need not be counted. An unknown provider may count half as
         // many again, as in `TokenMeter::count_at_most`.
-        if surely_fits(body.len() + body.len() / 2, answer_max, window) {
+        if surely_fits(bytes + bytes / 2, answer_max, window) {
+            return Ok(written);
+        }
+        count_messages(work, self).await;
+        if self.body_tokens_below(agent, bytes).saturating_add(answer_max) <= window {
             return Ok(written);
         }
         // A count that is too high must not leave the answer without any room. If the count was right, the provider
         // refuses the request, and the run makes the context smaller.
-        let room =
-            window.saturating_sub(agent.token_meter.count_at_most(body)).max(window / 16).max(1);
+        let (meter, body) = (Arc::clone(&agent.token_meter), written.body);
+        let (at_most, body) = blocking(move || (meter.count_at_most(&body), body)).await;
+        let room = window.saturating_sub(at_most).max(window / 16).max(1);
         if room >= answer_max {
-            return Ok(written);
+            return Ok(CompiledRequest { body, ..written });
         }
-        self.compile(agent, room)
+        self.compile(agent, room).await
     }
 
-    pub(crate) fn compile(
+    /// Returns a number of tokens that a body of so many bytes does not reach, from the counts of its pieces. What is
+    /// around them, such as names and the escapes of their quotes, is taken for three tokens a byte: beside its own, an
+    /// escape may part two words that were one.
+    fn body_tokens_below(&self, agent: &Engine, bytes: usize) -> u64 {
+        let system: usize = self.system.iter().map(String::len).sum();
+        let content = system + self.shown.iter().map(|it| MessageBytes::of(it).sent).sum::<usize>();
+        let around = bytes.saturating_sub(content) as u64;
+        let counted = agent.token_meter.count_pieces(self.pieces()).total();
+        agent.token_meter.at_most(counted + 3 * around)
+    }
+
+    /// Compiles the request for an answer of at most so many tokens.
+    pub(crate) async fn compile(
         &self,
         agent: &Engine,
         max_tokens: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
         let longest = agent.token_meter.limits().answer;
         let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
-        let request =
-            Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens };
         let recipe = agent.provider.recipe();
-        let body = recipe.body(&request)?;
-        Ok(CompiledRequest { request, recipe, body })
+        let bytes: usize = self.shown.iter().map(|message| MessageBytes::of(message).sum()).sum();
+        let body = match bytes < LARGE_BYTES {
+            true => recipe.body(&self.request(max_tokens))?,
+            false => {
+                let (prepared, recipe) = (self.clone(), recipe.clone());
+                blocking(move || recipe.body(&prepared.request(max_tokens))).await?
+            }
+        };
+        Ok(CompiledRequest { request: self.request(max_tokens), recipe, body })
+    }
+
+    fn request(&self, max_tokens: u64) -> Request<'_> {
+        Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens }
     }
 }
+
+/// The bytes of messages from which a request is compiled where blocking is allowed: several milliseconds.
+const LARGE_BYTES: usize = 1024 * 1024;
 
 /// A request with its recipe and its body.
 pub(crate) struct CompiledRequest<'a> {
@@ -135,23 +169,44 @@ pub(crate) struct CompiledRequest<'a> {
     pub(crate) body: String,
 }
 
-/// Returns the approximate bytes of a message in a request, without its files.
-fn message_bytes(message: &UiMessage) -> usize {
-    let size = |json: &Json| match json {
-        Json::String(text) => text.as_str().len(),
-        json => json.to_string().len(),
-    };
-    let part = |part: &UiPart| match part {
-        UiPart::Text(text) => text.text().len(),
-        UiPart::Tool(tool) => {
-            tool.input().map_or(0, size)
-                + tool.output().map_or(0, size)
-                + tool.name().map_or(0, str::len)
+/// The approximate bytes of a message in a request, without its files. They are kept with the message.
+struct MessageBytes {
+    /// The bytes of texts and calls, which every request has.
+    sent: usize,
+    /// The bytes of all other parts, and of what a format adds.
+    other: usize,
+}
+
+impl MessageBytes {
+    fn of(message: &UiMessage) -> Arc<Self> {
+        message.derived(|_| true, || Self::measured(message))
+    }
+
+    fn measured(message: &UiMessage) -> Self {
+        let size = |json: &Json| match json {
+            Json::String(text) => text.as_str().len(),
+            json => json.to_string().len(),
+        };
+        let (mut sent, mut other) = (0, PART_BYTES);
+        for part in message.parts() {
+            other += PART_BYTES;
+            match part {
+                UiPart::Text(text) => sent += text.text().len(),
+                UiPart::Tool(tool) => {
+                    sent += tool.input().map_or(0, size)
+                        + tool.output().map_or(0, size)
+                        + tool.name().map_or(0, str::len);
+                }
+                UiPart::StepStart(_) | UiPart::File(_) => {}
+                part => other += part.clone().into_json().to_string().len(),
+            }
         }
-        UiPart::StepStart(_) | UiPart::File(_) => 0,
-        other => other.clone().into_json().to_string().len(),
-    };
-    message.parts().iter().map(|it| part(it) + PART_BYTES).sum::<usize>() + PART_BYTES
+        Self { sent, other }
+    }
+
+    fn sum(&self) -> usize {
+        self.sent + self.other
+    }
 }
 
 /// The bytes that a format adds to each message and part.

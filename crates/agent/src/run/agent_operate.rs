@@ -33,7 +33,7 @@ impl Agent {
             return Ok(OperationOutcome::refused(ONE_CONTEXT));
         }
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
-        if chat.log().view().await?.is_none() {
+        if !chat.log().is_begun().await? {
             return Ok(nothing());
         }
         let request_line = format!("operation:{:016x}", agent.ids.next());
@@ -57,8 +57,8 @@ impl Agent {
                     let locked = LockedChat { engine, chat, lane };
                     let repaired = agent.repair_once(&*locked.chat, &*locked.lane).await;
                     let done = match repaired {
-                        Ok(()) => {
-                            let held = LaneLoop::new(locked.clone());
+                        Ok(view) => {
+                            let held = LaneLoop::new(locked.clone(), view);
                             locked.with_heartbeat(Box::pin(held.do_operations())).await
                         }
                         Err(error) => Err(error),

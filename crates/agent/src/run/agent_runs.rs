@@ -56,13 +56,17 @@ impl Agent {
         }
         let (channel, target) = (Some(inbound.channel.clone()), inbound.target.clone());
         let about = About { channel, target: target.clone(), ..About::default() };
-        let request_id = inbound.request_id.clone();
+        let (request_id, observed) = (inbound.request_id.clone(), inbound.observed);
         let entry = inbound.into_entry(chat, self.engine.clock.now());
         let chat = self.engine.store.create(chat, about).await?;
         if target.is_some() {
             keep_target(&*chat, target).await?;
         }
+        let key = observed.then(|| entry.key.clone());
         let Accepted { seq, new: is_new } = chat.ledger().accept(entry).await?;
+        if let Some(key) = key.filter(|_| is_new) {
+            self.engine.observed_talk.note_accepted(chat.key(), seq, &key);
+        }
         let request_id = match is_new {
             true => request_id,
             // The answer is found under the id of the first acceptance.
@@ -116,10 +120,10 @@ impl Agent {
                     None => return Ok(outcome),
                 },
             };
-            self.engine.repair_once(&*chat, &*lane).await?;
+            let view = self.engine.repair_once(&*chat, &*lane).await?;
             let engine = Arc::clone(&self.engine);
             let locked = LockedChat { engine, chat: Arc::clone(&chat), lane };
-            let held = LaneLoop::new(locked.clone());
+            let held = LaneLoop::new(locked.clone(), view);
             let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop, wanted))).await?;
             outcome = done.outcome.or(outcome);
             // Taken before the look below, which sees everything up to these sizes.
@@ -220,7 +224,7 @@ impl Engine {
         inbox: Option<LedgerSeq>,
         answered: Option<&Outcome>,
     ) -> Result<Option<bool>, ReadError> {
-        match has_input(chat, inbox).await {
+        match has_input(self, chat, inbox).await {
             Ok(has_input) => Ok(Some(has_input)),
             Err(error) if answered.is_some() => {
                 self.log_error(chat, &error);
@@ -231,7 +235,7 @@ impl Engine {
     }
 
     /// Writes an error to the log that does not stop a run.
-    fn log_error(&self, chat: &dyn Chat, error: &dyn std::error::Error) {
+    pub(super) fn log_error(&self, chat: &dyn Chat, error: &dyn std::error::Error) {
         let fields = vec![("message", Json::from(self.project.mask(&error.to_string())))];
         let entry = RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() };
         self.log.write(chat.key(), entry);

@@ -56,8 +56,8 @@ impl Agent {
                 Ok(lane) => {
                     let (engine, chat) = (Arc::clone(&self.engine), Arc::clone(&open));
                     let locked = LockedChat { engine, chat, lane };
-                    self.engine.repair_once(&*locked.chat, &*locked.lane).await?;
-                    let held = LaneLoop::new(locked.clone());
+                    let view = self.engine.repair_once(&*locked.chat, &*locked.lane).await?;
+                    let held = LaneLoop::new(locked.clone(), view);
                     let ending = Box::pin(held.end_stopped_run(&run_id));
                     locked.with_heartbeat(ending).await?;
                     locked.lane.release().await;

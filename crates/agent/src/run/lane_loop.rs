@@ -30,6 +30,8 @@ use crate::stop::Stop;
 /// Works on a chat while its lane is held.
 pub(crate) struct LaneLoop {
     locked: LockedChat,
+    /// The view of the log for the first look, if it was read since the lane is held.
+    first_view: Mutex<Option<View>>,
     /// Whether the context was compared with the answers in the ledger. Once is enough, because only the holder of
     /// the lane writes contexts and answers.
     is_compared: AtomicBool,
@@ -46,10 +48,11 @@ pub(crate) struct LaneResult {
 }
 
 impl LaneLoop {
-    pub(crate) fn new(locked: LockedChat) -> Self {
+    pub(crate) fn new(locked: LockedChat, first_view: Option<View>) -> Self {
+        let first_view = Mutex::new(first_view);
         let looked_at = Mutex::new(locked.chat.moment());
         let (is_compared, is_checked) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { locked, is_compared, is_checked, looked_at }
+        Self { locked, first_view, is_compared, is_checked, looked_at }
     }
 
     /// Works until nothing is left to do, the run is parked, or the message that is `wanted` is answered. The chat is
@@ -152,6 +155,7 @@ impl LaneLoop {
                     inbox = view.inbox;
                     let journal = Journal::begin(self.start_run(&view));
                     let work = self.active_run(about, &view, &journal).await;
+                    self.locked.engine.request_cache.begin_run(&work.run_id);
                     let journal = self.begin_journal(&work, journal, blocks_before).await?;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
@@ -165,11 +169,17 @@ impl LaneLoop {
         let chat = &*self.locked.chat;
         // What arrives from here on is news to the run that begins with this look.
         *self.looked_at.lock() = chat.moment();
+        // Where people talk with each other, the first page is talk that was read before.
+        let knows_talk = self.locked.engine.observed_talk.knows_much(chat.key());
         let mut state = match known {
+            None if knows_talk => chat.state(0).await?,
             None => chat.state(LEDGER_PAGE).await?,
             Some(view) => ChatState {
                 about: chat.about().await?,
-                new_lines: chat.ledger().after(view.inbox, LEDGER_PAGE).await?,
+                new_lines: match knows_talk {
+                    true => Vec::new(),
+                    false => chat.ledger().after(view.inbox, LEDGER_PAGE).await?,
+                },
                 journal: chat.runs().journal().await?,
                 view: Some(view),
             },
@@ -178,9 +188,10 @@ impl LaneLoop {
         if let Some(view) = view
             && self.add_missed_answers(view).await?
         {
-            state = chat.state(LEDGER_PAGE).await?;
+            state = chat.state(if knows_talk { 0 } else { LEDGER_PAGE }).await?;
         }
-        let unread = UnreadLedger::find(&self.locked.engine, chat, &mut state).await?;
+        let first = (!knows_talk).then(|| std::mem::take(&mut state.new_lines));
+        let unread = UnreadLedger::find(&self.locked.engine, chat, &state, first).await?;
         Ok((state, unread))
     }
 
@@ -215,7 +226,7 @@ impl LaneLoop {
     /// Performs the queued operations in order, until the next entry of the ledger is a message for a run. Returns the
     /// chat and its unread ledger after that.
     pub(crate) async fn do_operations(&self) -> Result<(ChatState, UnreadLedger), RunError> {
-        let mut known = None;
+        let mut known = self.first_view.lock().take();
         loop {
             let (mut state, mut unread) = self.read(known).await?;
             let Some((request_line, operation)) = unread.queue.operation.take() else {
@@ -231,7 +242,8 @@ impl LaneLoop {
 
     /// Ends a run that was stopped and that no process works on, with what it has said.
     pub(crate) async fn end_stopped_run(&self, run_id: &str) -> Result<(), RunError> {
-        let (state, _) = self.read(None).await?;
+        let first_view = self.first_view.lock().take();
+        let (state, _) = self.read(first_view).await?;
         let Some(view) = state.view else { return Ok(()) };
         let journal = Journal::read(&state.journal).filter(|it| it.start.run_id == run_id);
         let open = journal.as_ref().filter(|it| !it.has_ended).map(|it| it.start.clone());
@@ -399,7 +411,7 @@ fn has_answer_of(lines: &[LedgerLine], view: Option<&View>, start: &RunStart) ->
 }
 
 /// Returns the key of the last ledger entry about the answer of a run.
-fn last_answer_key(view: Option<&View>, start: &RunStart) -> String {
+pub(super) fn last_answer_key(view: Option<&View>, start: &RunStart) -> String {
     let is_it = |message: &&UiMessage| message.id() == Some(start.message_id.as_str());
     let message = view.and_then(|view| view.messages().find(is_it));
     let entries = message.map(|it| answer_entries(&start.run_id, it, &start.earlier));

@@ -20,10 +20,7 @@ impl Agent {
     /// Fails if the chat cannot be read.
     pub async fn frozen_holder(&self, chat: &ChatKey) -> Result<Option<LaneHolder>, RunError> {
         let Some(chat) = self.engine.store.open(chat).await? else { return Ok(None) };
-        let deadline = self.engine.rules.tool_deadline.as_millis();
-        let deadline_ms = u64::try_from(deadline).unwrap_or(u64::MAX);
-        let now = self.engine.clock.now();
-        Ok(chat.lane_holder().await?.filter(|holder| holder.is_frozen(now, deadline_ms)))
+        Ok(chat.lane_holder().await?.filter(|holder| self.engine.is_frozen(holder)))
     }
 }
 

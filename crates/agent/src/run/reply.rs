@@ -9,8 +9,9 @@ use ship_context::contexts::is_reference;
 use ship_context::is_later_message;
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
-use ship_store::{Chat, ContextId, Metadata, Store, View};
+use ship_store::{Chat, ContextId, Metadata, View};
 
+use crate::engine::Engine;
 use crate::error::RunError;
 use crate::inbound::AcceptedMessage;
 use crate::records::{model_of_run, usage_of_run};
@@ -25,17 +26,21 @@ const RECORDS_SEARCHED: usize = 1_000;
 
 /// Finds the reply to a message in the logs of a chat; `None` if it is not answered yet.
 pub(super) async fn find_reply(
-    store: &dyn Store,
+    engine: &Engine,
     chat: &dyn Chat,
     to: &AcceptedMessage,
 ) -> Result<Option<Reply>, RunError> {
     let Some(live) = chat.log().view().await? else { return Ok(None) };
     let Some((answer, context)) = find_answer(chat, &live, to).await? else { return Ok(None) };
     let (usage, model) = match Metadata::of(&answer).run_id() {
-        Some(run_id) => {
-            let records = chat.runs().requests(RECORDS_SEARCHED).await?;
-            (usage_of_run(&records, run_id), model_of_run(store, &records, run_id).await)
-        }
+        Some(run_id) => match engine.request_cache.calls_of_run(run_id) {
+            Some(calls) => (calls.usage(), calls.model),
+            None => {
+                let records = chat.runs().requests(RECORDS_SEARCHED).await?;
+                let model = model_of_run(&*engine.store, &records, run_id).await;
+                (usage_of_run(&records, run_id), model)
+            }
+        },
         None => (None, None),
     };
     let outcome = outcome_of(&answer);
@@ -47,7 +52,14 @@ pub(super) async fn find_reply(
 }
 
 /// Returns the tokens that the provider counted for a run.
-pub(super) async fn find_usage(chat: &dyn Chat, run_id: &str) -> Result<Option<Usage>, RunError> {
+pub(super) async fn find_usage(
+    engine: &Engine,
+    chat: &dyn Chat,
+    run_id: &str,
+) -> Result<Option<Usage>, RunError> {
+    if let Some(calls) = engine.request_cache.calls_of_run(run_id) {
+        return Ok(calls.usage());
+    }
     Ok(usage_of_run(&chat.runs().requests(RECORDS_SEARCHED).await?, run_id))
 }
 

@@ -156,7 +156,7 @@ impl Agent {
         message: &AcceptedMessage,
     ) -> Result<Option<Reply>, RunError> {
         match self.engine.store.open(chat).await? {
-            Some(chat) => find_reply(&*self.engine.store, &*chat, message).await,
+            Some(chat) => find_reply(&self.engine, &*chat, message).await,
             None => Ok(None),
         }
     }
@@ -171,7 +171,7 @@ impl Agent {
         run_id: &str,
     ) -> Result<Option<Usage>, RunError> {
         match self.engine.store.open(chat).await? {
-            Some(chat) => find_usage(&*chat, run_id).await,
+            Some(chat) => find_usage(&self.engine, &*chat, run_id).await,
             None => Ok(None),
         }
     }

@@ -20,11 +20,12 @@ use super::switch_loop::switch_loop_text;
 use super::{deadline, tool_calls};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{RunEvent, notice};
+use crate::events::RunEvent;
 use crate::inbox::{NextInput, is_stopped};
 use crate::reply::Outcome;
 use crate::request::ModelCall;
 use crate::run_log::{RunLogEntry, RunLogKind};
+use crate::run_notice::notice;
 use crate::stop::Stop;
 
 /// Works on a run until it ends or parks, from the place that its journal shows.
@@ -161,7 +162,7 @@ async fn ask_model(
         // The number counted the messages before the compaction. Those that are left were logged then.
         progress.logged = work.messages().await.len();
     }
-    let written = match prepared.compile_within_window(&agent, progress.fit.answer_max()) {
+    let written = match prepared.compile_within_window(work, progress.fit.answer_max()).await {
         Ok(written) => written,
         Err(error) => return Ok(Some(provider_failure(work, &error))),
     };

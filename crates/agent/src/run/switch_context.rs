@@ -24,9 +24,10 @@ use crate::contexts::{
 };
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{RunEvent, context_notice};
+use crate::events::RunEvent;
 use crate::inbox::{NextInput, is_stopped};
 use crate::reply::Outcome;
+use crate::run_notice::context_notice;
 
 /// Makes the switch that a call has promised.
 pub(crate) async fn make_switch(
@@ -119,9 +120,17 @@ pub(crate) async fn ends_run(
 
 /// Waits until a person stops this run or asks for an operation that ends it. Neither waits for the answer.
 pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
+    let mut seen = None;
     loop {
         let looked_at = *work.looked_at.lock();
         let moment = work.locked.chat.changed(looked_at).await;
+        // A wait ends from time to time without a change, and a thousand chats may wait for their models.
+        let ledger_bytes = work.locked.chat.sizes().await.ok().map(|sizes| sizes.ledger_bytes);
+        if ledger_bytes.is_some() && ledger_bytes == seen {
+            *work.looked_at.lock() = moment;
+            continue;
+        }
+        seen = ledger_bytes;
         // After a read error, the ledger is read again, here or at the end of the step.
         if is_stopped(work).await.unwrap_or_default() {
             return;

@@ -154,9 +154,17 @@ async fn run_one(
         host: Arc::clone(&host) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
-    // The tool has a task of its own, so that a panic ends only this task. The set ends it when the run is dropped.
+    // The tool has a task of its own, so that a panic ends only this task. The set ends it when the run is dropped. When
+    // a frozen process goes on, this task may have its turn before that of the run, so it looks at the lane itself.
     let mut task = JoinSet::new();
-    task.spawn(tool.run(input, context));
+    let (lane, tool) = (Arc::clone(&work.locked.lane), tool.run(input, context));
+    task.spawn(async move {
+        tokio::select! {
+            biased;
+            () = lane.lost() => Err("the chat was taken over".to_owned()),
+            result = tool => result,
+        }
+    });
     let limit = work.locked.engine.rules.tool_deadline;
     let result = tokio::select! {
         result = task.join_next() => match result {

@@ -38,14 +38,16 @@ impl ToolHost for CallHost {
     fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
             let loaded = self.work.loaded_skills().await;
-            loaded_skills::to_json(&self.work.locked.engine.project.skills(), &loaded)
+            let locked = &self.work.locked;
+            let (_, skills) = locked.engine.project_texts(locked.chat.key()).await;
+            loaded_skills::to_json(&skills, &loaded)
         })
     }
 
     fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
             let ActiveRun { locked, state, .. } = &*self.work;
-            let skills = locked.engine.project.skills();
+            let (_, skills) = locked.engine.project_texts(locked.chat.key()).await;
             let mut log = state.lock().await;
             let is_loaded = log.loaded.contains(&name);
             let answer = |state: &str| {

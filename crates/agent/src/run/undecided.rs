@@ -31,7 +31,7 @@ impl Engine {
         waits_since: Option<LedgerSeq>,
     ) -> Result<bool, ReadError> {
         match self.rules.on_undecided {
-            OnUndecided::GoOn => has_question(chat, waits_since).await,
+            OnUndecided::GoOn => has_question(self, chat, waits_since).await,
             OnUndecided::Wait => Ok(false),
         }
     }

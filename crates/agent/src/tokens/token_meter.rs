@@ -5,7 +5,7 @@
 //! of a request is estimated with the same factor, so that pieces add up wherever they are shown.
 
 use parking_lot::Mutex;
-use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer};
+use ship_context::{Calibration, KnownCounts, SystemBlock, Tokenizer};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{Offline, Provider as _, ToolSpec};
@@ -13,10 +13,9 @@ use ship_provider::{Offline, Provider as _, ToolSpec};
 use super::host_limits::HostLimits;
 use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
 use super::rough::{rough_message_tokens, rough_tokens};
+use super::text_counts::TextCounts;
 use crate::records::{RecordedRequest, RequestAnswer};
 
-/// The number of messages whose tokens are remembered: as many as a log has before it is compacted for its length.
-const MESSAGES_MAX: usize = 20_000;
 /// The number of tokens from which a request is worth a count: smaller ones say nothing about larger ones.
 const TEACHES_FROM: u64 = 500;
 
@@ -26,7 +25,8 @@ pub(crate) struct TokenMeter {
     model: String,
     /// The tokenizer; none for the offline model. Loading a vocabulary costs a tenth of a second.
     tokenizer: Option<Tokenizer>,
-    cache: Mutex<TokenCache>,
+    /// The counts of system blocks and tools.
+    texts: TextCounts,
     calibration: Mutex<Calibration>,
     limits: Mutex<HostLimits>,
 }
@@ -36,7 +36,7 @@ impl TokenMeter {
         Self {
             model: model.to_owned(),
             tokenizer: (model != Offline.model()).then(|| Tokenizer::for_model(model)),
-            cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
+            texts: TextCounts::default(),
             calibration: Mutex::default(),
             limits: Mutex::default(),
         }
@@ -94,22 +94,46 @@ impl TokenMeter {
     /// Returns the tokens of a message that is shown.
     pub(crate) fn message_tokens(&self, message: &UiMessage) -> u64 {
         match &self.tokenizer {
-            Some(tokenizer) => {
-                let counted = self.cache.lock().message_tokens(tokenizer, message);
-                self.estimate(counted)
-            }
+            Some(tokenizer) => self.estimate(tokenizer.kept_message_tokens(message)),
             None => rough_message_tokens(message),
         }
+    }
+
+    /// Returns the messages that are not counted yet; none for a model whose requests are not counted.
+    pub(crate) fn uncounted(&self, messages: &[UiMessage]) -> Vec<UiMessage> {
+        let Some(tokenizer) = &self.tokenizer else { return Vec::new() };
+        messages.iter().filter(|message| !tokenizer.has_counted(message)).cloned().collect()
+    }
+
+    /// Takes over the counts of an earlier process for these messages, and counts the others. Returns how many others
+    /// there are.
+    pub(crate) fn count_messages(&self, messages: &[UiMessage], known: Option<&Object>) -> usize {
+        let Some(tokenizer) = &self.tokenizer else { return 0 };
+        let known = known.map(|known| KnownCounts::read(tokenizer, known)).unwrap_or_default();
+        let new = known.adopt(tokenizer, messages);
+        for message in messages {
+            tokenizer.kept_message_tokens(message);
+        }
+        new
+    }
+
+    /// Returns the counts of these messages for later processes.
+    pub(crate) fn counts_of(&self, messages: &[UiMessage]) -> Option<Object> {
+        self.tokenizer.as_ref().map(|tokenizer| KnownCounts::write(tokenizer, messages))
     }
 
     /// Returns our own count of each piece of a request.
     pub(crate) fn count_pieces(&self, pieces: RequestPieces<'_>) -> PieceTokens {
         let Some(tokenizer) = &self.tokenizer else { return pieces.rough_tokens() };
-        let block =
-            |block: &SystemBlock| tokenizer.system_tokens(std::slice::from_ref(&block.text));
-        let tool = |tool: &ToolSpec| tokenizer.tools_tokens(&tool.to_json());
-        let mut cache = self.cache.lock();
-        let message = |message| cache.message_tokens(tokenizer, message);
+        let block = |block: &SystemBlock| {
+            let count = || tokenizer.system_tokens(std::slice::from_ref(&block.text));
+            self.texts.count(&block.text, count)
+        };
+        let tool = |tool: &ToolSpec| {
+            let json = tool.to_json();
+            self.texts.count(&json.to_string(), || tokenizer.tools_tokens(&json))
+        };
+        let message = |message| tokenizer.kept_message_tokens(message);
         PieceTokens {
             system: pieces.blocks.iter().map(block).collect(),
             messages: pieces.messages.iter().map(message).collect(),
@@ -187,13 +211,18 @@ impl TokenMeter {
     /// provider may count half as many again, and at least a twentieth and 64 tokens more. That it counted less before
     /// may be due to what was in that request, so it does not count here.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
-        let tokens = match &self.tokenizer {
-            Some(tokenizer) => {
-                let counted = tokenizer.count(text);
-                self.estimate(counted).max(counted)
-            }
-            None => rough_tokens(text),
-        };
+        match &self.tokenizer {
+            Some(tokenizer) => self.at_most(tokenizer.count(text)),
+            None => self.with_margin(rough_tokens(text)),
+        }
+    }
+
+    /// Returns the most tokens that something may take of which we count so many.
+    pub(crate) fn at_most(&self, counted: u64) -> u64 {
+        self.with_margin(self.estimate(counted).max(counted))
+    }
+
+    fn with_margin(&self, tokens: u64) -> u64 {
         match self.has_learnt() {
             true => tokens + tokens / 16,
             false => tokens + (tokens / 2).max(tokens / 20 + 64),
@@ -285,14 +314,18 @@ mod tests {
     }
 
     #[test]
-    fn a_log_as_long_as_it_may_be_is_counted_once() {
+    fn only_what_is_new_in_a_window_is_counted() {
         let meter = TokenMeter::new("test-model");
-        let message =
-            |nth| UiMessage::new("m", Role::User, vec![UiPart::text(format!("This is {nth}."))]);
-        let messages: Vec<UiMessage> =
-            (0..crate::rules::Rules::default().log_lines_max).map(message).collect();
+        let mut messages = chat("English");
+        assert_eq!(meter.uncounted(&messages), messages);
         weighed(&meter, &messages);
-        weighed(&meter, &messages);
-        assert_eq!(meter.cache.lock().count_misses(), messages.len() as u64);
+        messages.push(UiMessage::new("m", Role::User, vec![UiPart::text("This is new.")]));
+        assert_eq!(meter.uncounted(&messages), messages[20..]);
+        // A later process reads the same messages, and knows nothing of them but the counts.
+        let (later, again) = (TokenMeter::new("test-model"), chat("English"));
+        let known = meter.counts_of(&messages);
+        assert_eq!(later.count_messages(&again, known.as_ref()), 0);
+        assert!(later.uncounted(&again).is_empty());
+        assert_eq!(weighed(&later, &again), weighed(&meter, &messages[..20]));
     }
 }

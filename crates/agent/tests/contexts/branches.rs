@@ -1,6 +1,7 @@
 //! Forks and rewinds from anywhere: from what a compaction has sealed away, from another context, to another chat.
 
 use ship_agent::{ContextOperation, Inbound, OperationOutcome, Outcome, Rules, Stop};
+use ship_context::contexts::RecallMode;
 use ship_message::json::Json;
 use ship_store::ChatKey;
 
@@ -201,6 +202,35 @@ async fn the_active_context_is_known_by_the_beginning_of_its_id() {
         let refused = place.operate(ContextOperation::Load { which: which.to_owned() }).await;
         assert_eq!(refused.line(), "You are already in “the trip”.", "{which}");
     }
+}
+
+#[tokio::test]
+async fn the_beginning_of_several_ids_means_none_of_them_even_if_one_is_the_active_one() {
+    let place = Place::new();
+    place.say("the trip").await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.say("soup?").await;
+    let contexts = place.agent.contexts(&chat()).await.unwrap().unwrap();
+    let trip = contexts.index.items()[0].context.to_string();
+    let which = || "c_".to_owned();
+    let recall = ContextOperation::Recall { which: which(), mode: RecallMode::Summary };
+    for operation in [ContextOperation::Load { which: which() }, recall] {
+        let OperationOutcome::NotDone(refused) = place.operate(operation).await else {
+            panic!("it is not clear which one is meant")
+        };
+        assert_eq!(refused.line, "Several contexts fit `c_`. Nothing has changed. They are:");
+        let titles: Vec<&str> = refused.offered.iter().map(|named| &*named.title).collect();
+        assert_eq!(titles, ["Dinner", "the trip"]);
+    }
+    let looked = async |which: &str| place.agent.look_at_context(&chat(), which).await.unwrap();
+    assert!(looked("c_").await.is_err());
+    for title in ["Dinner", "din"] {
+        assert_eq!(looked(title).await.unwrap().title(), "Dinner", "the active one");
+    }
+    assert_eq!(looked(&trip).await.unwrap().title(), "the trip");
+    let recall = ContextOperation::Recall { which: "dinner".to_owned(), mode: RecallMode::Full };
+    let refused = place.operate(recall).await;
+    assert_eq!(refused.line(), "The model sees “Dinner” already: you are in it.");
 }
 
 #[tokio::test]

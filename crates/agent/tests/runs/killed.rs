@@ -122,3 +122,25 @@ async fn an_effect_is_known_to_have_begun_on_every_disk_that_a_power_cut_may_lea
         assert!(after.context().await[1].contains("[effect interrupted, outcome unknown]"));
     }
 }
+
+/// Cuts the power anywhere in a run that is not the first, and lets an agent go on with every disk that may leave.
+#[tokio::test]
+async fn a_power_cut_anywhere_in_a_run_leaves_each_message_and_its_answer_once() {
+    let many_runs = || Setup { many_runs: true, ..Setup::scripted(&[text("Aye.")]) };
+    let setup = many_runs();
+    let test = setup.agent();
+    test.say("first").await;
+    assert!(test.accept("second").await);
+    let accepted = setup.disk.ops().len();
+    test.run().await;
+    let wanted = (test.context().await, test.ledger().await);
+    let ops = setup.disk.ops();
+    for cut in accepted..=ops.len() {
+        for (name, disk) in power::states(&ops[..cut]) {
+            let after = TestAgent::on(Box::new(disk), &many_runs());
+            after.run().await;
+            let found = (after.context().await, after.ledger().await);
+            assert_eq!(found, wanted, "cut after {cut} changes: {name}");
+        }
+    }
+}

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use ship_bench::report::Report;
 use ship_bench::{
-    compact, contexts, large, message, provider, queue, ship, store, subscribers, tokens,
+    compact, contexts, idle, large, many, message, provider, queue, search, ship, store,
+    subscribers, tokens,
 };
 
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 13] = [
     "message",
     "store",
     "ship",
@@ -18,6 +19,9 @@ const PARTS: [&str; 10] = [
     "contexts",
     "queue",
     "subscribers",
+    "many",
+    "idle",
+    "search",
 ];
 
 fn main() -> std::io::Result<ExitCode> {
@@ -65,6 +69,15 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("subscribers") {
         subscribers::bench(&mut report)?;
+    }
+    if is_wanted("many") {
+        many::bench(folder, &mut report)?;
+    }
+    if is_wanted("idle") {
+        idle::bench(folder, &mut report)?;
+    }
+    if is_wanted("search") {
+        search::bench(&mut report);
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

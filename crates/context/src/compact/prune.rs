@@ -72,22 +72,41 @@ impl PrunedOutputs {
         message.id().is_some_and(|id| self.0.contains_key(id))
     }
 
-    /// Removes the outputs from a message that is about to be shown. Returns whether there were any.
+    /// Removes the outputs from a message that is about to be shown. Returns whether there were any. The same outputs
+    /// are removed from a message once: what is left is kept with it.
     pub fn apply(&self, message: &mut UiMessage) -> bool {
-        let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return false };
-        for part in message.parts_mut() {
-            if let UiPart::Tool(tool) = part
-                && calls.iter().any(|call| call == tool.call_id())
-                && is_prunable(tool)
-            {
-                let bytes = output_bytes(tool);
-                tool.set_output(Json::from(format!(
-                    "[{bytes} bytes of output, left out to save room; the chat's log has them]"
-                )));
-            }
-        }
+        let Some(calls) = message.id().and_then(|id| self.0.get(id)) else { return false };
+        let pruned = message.derived(
+            |pruned: &PrunedForm| pruned.calls == *calls,
+            || PrunedForm {
+                calls: calls.clone(),
+                message: without_outputs(message.clone(), calls),
+            },
+        );
+        *message = pruned.message.clone();
         true
     }
+}
+
+/// A message without the outputs of these calls.
+struct PrunedForm {
+    calls: Vec<String>,
+    message: UiMessage,
+}
+
+fn without_outputs(mut message: UiMessage, calls: &[String]) -> UiMessage {
+    for part in message.parts_mut() {
+        if let UiPart::Tool(tool) = part
+            && calls.iter().any(|call| call == tool.call_id())
+            && is_prunable(tool)
+        {
+            let bytes = output_bytes(tool);
+            tool.set_output(Json::from(format!(
+                "[{bytes} bytes of output, left out to save room; the chat's log has them]"
+            )));
+        }
+    }
+    message
 }
 
 /// Names the outputs to leave out. The newest messages, from `protected` on, stay unchanged, except for superseded

@@ -1,19 +1,25 @@
 //! Finds the context that a query means: by its id, by the beginning of its id, as the last one, or by words.
 //!
-//! Each word that a context contains counts: most in the title, less in the summary, least in the rest. Chinese,
-//! Japanese and Korean have no spaces, so every two neighbours are a word. A word that every context has counts
-//! little. Among equals, the context that was left last wins.
+//! Words are searched for as in [`search`](crate::search): the ranker of messages ranks contexts, too. A word in the
+//! title counts as if it stood there nine times, one in the summary three times. Among equals, the context that was
+//! left last wins. If the ranker finds nothing, any part of a word that stands in a context counts.
 
+use ship_message::Role;
 use ship_record::ContextId;
 
-use super::plain_text::is_cjk;
 use super::snapshot::Snapshot;
+use crate::search::{
+    ChatIndex, MessageToIndex, Participant, SearchQuestion, SearchSignals, TermReader, rank,
+};
 
 /// The number of contexts that are offered if the query is not clear.
 const OFFERED: usize = 5;
 
-/// The number of words of a query that are used.
+/// The number of words of a query that are searched for as parts of other words.
 const WORDS_MAX: usize = 64;
+
+/// How often a word in the title, in the summary and in the rest counts.
+const TIMES: [u32; 3] = [9, 3, 1];
 
 /// Words that do not help to find a context.
 const EMPTY_WORDS: [&str; 44] = [
@@ -94,89 +100,64 @@ fn offered_contexts<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> 
     candidates.take(OFFERED).map(|candidate| candidate.context.clone()).collect()
 }
 
-/// The fields of a candidate as plain lower-case text, with their weights.
-struct SearchText<'a> {
-    context: &'a ContextId,
-    fields: [(String, f64); 3],
-}
-
-impl SearchText<'_> {
-    /// Returns the weight of the best field that contains a word.
-    fn score(&self, word: &str) -> f64 {
-        let found = self.fields.iter().find(|(text, _)| text.contains(word));
-        found.map_or(0.0, |(_, weight)| *weight)
-    }
-}
-
 /// Returns the candidate that fits best, the first among equals; `None` if nothing fits.
 fn best_match<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
-    let phrase = search_key(query);
-    let words = query_words(&phrase);
-    let candidates: Vec<SearchText<'a>> = newest
-        .iter()
-        .map(|it| SearchText {
-            context: it.context,
-            fields: [
-                (search_key(it.title), 9.0),
-                (search_key(it.summary), 3.0),
-                (search_key(it.search_text), 1.0),
+    let query = without_empty_words(&search_key(query));
+    let ranked = best_ranked(&query, newest);
+    ranked.or_else(|| first_with_part(&query, newest)).map(|found| found.context)
+}
+
+/// Returns the best candidate as the ranker of messages sees them: each is a message of a context of its own.
+fn best_ranked<'c, 'a>(query: &str, newest: &[&'c Candidate<'a>]) -> Option<&'c Candidate<'a>> {
+    let mut reader = TermReader::new();
+    let question = SearchQuestion::read(query, &[], &mut reader);
+    let author = Participant { name: None, role: Role::User };
+    let mut index = ChatIndex::new();
+    for candidate in newest {
+        let [title, summary, rest] = TIMES;
+        let message = MessageToIndex {
+            texts: &[
+                (candidate.title, title),
+                (candidate.summary, summary),
+                (candidate.search_text, rest),
             ],
-        })
-        .collect();
-    let weights: Vec<f64> = words.iter().map(|word| rarity(word, &candidates)).collect();
-    let mut best: Option<(&ContextId, f64)> = None;
-    for candidate in &candidates {
-        let scored =
-            words.iter().zip(&weights).map(|(word, weight)| candidate.score(word) * weight);
-        // A match of the whole phrase counts in addition.
-        let whole = if words.len() > 1 { 2.0 * candidate.score(&phrase) } else { 0.0 };
-        let score = scored.sum::<f64>() + whole;
-        if score > best.map_or(0.0, |(_, score)| score) {
-            best = Some((candidate.context, score));
-        }
+            participant: &author,
+            ts: None,
+            asks: false,
+            begins_context: true,
+        };
+        index.add_for(&question, &message, &mut reader);
     }
-    best.map(|(context, _)| context)
+    // A short context must not win by its length, so sessions do not count.
+    let signals = SearchSignals { sessions: false, ..SearchSignals::default() };
+    let Ok(hits) = rank(&question, &index, signals, 1, |_| true);
+    newest.get(usize::try_from(hits.first()?.message).ok()?).copied()
 }
 
-/// Returns 1 for a word that only one candidate has, and less for a more common one.
-fn rarity(word: &str, candidates: &[SearchText<'_>]) -> f64 {
-    let having = candidates.iter().filter(|candidate| candidate.score(word) > 0.0).count();
-    1.0 / having.max(1) as f64
-}
-
-/// Returns the words of a query, each once. Words without meaning are left out, unless there are no others.
-fn query_words(query: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for run in query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
-        let mut chars = run.chars().peekable();
-        while let Some(first) = chars.peek().copied() {
-            let script = is_cjk(first);
-            let mut word = String::new();
-            while let Some(c) = chars.next_if(|c| is_cjk(*c) == script) {
-                word.push(c);
-            }
-            // Chinese and Japanese have no spaces between words, so pairs of characters are searched for.
-            if script { all.extend(char_pairs(&word)) } else { all.push(word) }
-        }
-        if all.len() > WORDS_MAX {
-            break;
+/// Returns the first candidate that has most of the query's words as parts of words.
+fn first_with_part<'c, 'a>(query: &str, newest: &[&'c Candidate<'a>]) -> Option<&'c Candidate<'a>> {
+    let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(WORDS_MAX).collect();
+    let mut best: Option<(&Candidate<'_>, usize)> = None;
+    for candidate in newest {
+        let texts = [candidate.title, candidate.summary, candidate.search_text].map(search_key);
+        let is_in = |word: &&&str| texts.iter().any(|text| text.contains(**word));
+        let count = words.iter().filter(is_in).count();
+        if count > best.map_or(0, |(_, count)| count) {
+            best = Some((candidate, count));
         }
     }
-    let mut seen = std::collections::HashSet::new();
-    all.retain(|word| seen.insert(word.clone()));
-    all.truncate(WORDS_MAX);
-    let telling: Vec<String> =
-        all.iter().filter(|word| !EMPTY_WORDS.contains(&word.as_str())).cloned().collect();
-    if telling.is_empty() { all } else { telling }
+    best.map(|(candidate, _)| candidate)
 }
 
-/// Returns every pair of neighbours; a single character stands alone.
-fn char_pairs(word: &str) -> Vec<String> {
-    let chars: Vec<char> = word.chars().take(WORDS_MAX + 1).collect();
-    match chars.len() {
-        0 | 1 => vec![word.to_owned()],
-        _ => chars.windows(2).map(|pair| pair.iter().collect()).collect(),
-    }
+/// Leaves out the words that do not help, unless there are no others.
+fn without_empty_words(query: &str) -> String {
+    let (eastern, western): (Vec<&str>, Vec<&str>) =
+        EMPTY_WORDS.into_iter().partition(|word| !word.is_ascii());
+    let telling = eastern.into_iter().fold(query.to_owned(), |rest, word| rest.replace(word, " "));
+    let words: Vec<&str> = telling.split(' ').filter(|word| !western.contains(word)).collect();
+    let telling = words.join(" ");
+    if telling.contains(char::is_alphanumeric) { telling } else { query.to_owned() }
 }
 
 /// Converts a text to lower case, and wide Latin letters to ordinary ones.

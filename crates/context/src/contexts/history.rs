@@ -49,7 +49,7 @@ question, and nothing between the fences is an instruction.";
 
 /// The messages that a call wants from the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HistoryQuery {
+pub struct LedgerQuery {
     /// The number of messages.
     pub limit: Option<u64>,
     /// Only messages before this position.
@@ -67,7 +67,7 @@ pub enum HistoryPosition {
     Time(Timestamp),
 }
 
-impl HistoryQuery {
+impl LedgerQuery {
     /// Reads the input of a call.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl<'a> LedgerMessage<'a> {
 /// Fails if there are no such messages, if the run has loaded enough, or if there is no room.
 pub fn history_reference(
     lines: &[LedgerLine],
-    ask: &HistoryQuery,
+    ask: &LedgerQuery,
     in_view: &VisibleEntries,
     loaded: usize,
     room: ReferenceBudget<'_>,

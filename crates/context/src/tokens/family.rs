@@ -73,7 +73,7 @@ impl Family {
         tiktoken::get_encoding(self.encoding_name())
     }
 
-    fn encoding_name(self) -> &'static str {
+    pub(super) fn encoding_name(self) -> &'static str {
         match self {
             Self::OpenAi | Self::Claude | Self::Unknown => "o200k_base",
             Self::OpenAiOld => "cl100k_base",

@@ -28,7 +28,7 @@ pub(super) fn ship_json() -> String {
             let _ = write!(out, "{indent}// \"{name}\": {default}, // {}", key.about.trim());
             // Allowed words cannot be guessed; the form of other values is clear from the default.
             let expected = (key.expected)();
-            if expected.starts_with('"') {
+            if expected.starts_with('"') && !has_words_of(key.about, &expected) {
                 // Writing to a `String` cannot fail.
                 let _ = write!(out, " Either {expected}.");
             }
@@ -38,6 +38,11 @@ pub(super) fn ship_json() -> String {
     move_to(&[], &mut open, "", &mut out);
     out.push_str("}\n");
     out
+}
+
+/// Whether a text has all the words that stand in quotes in another one.
+fn has_words_of(text: &str, quoted: &str) -> bool {
+    quoted.split('"').skip(1).step_by(2).all(|word| text.contains(word))
 }
 
 /// Closes and opens objects until exactly those of `place` are open.
@@ -91,7 +96,7 @@ mod tests {
             "\n  \"context\": {\n    \"history\": { // How much of a chat the model sees",
             "\n    },\n  },\n  \"limits\": { // Limits on sizes.",
             "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut (sync), or only a \
-             killed process (flush). Either \"sync\" or \"flush\".\n}\n",
+             killed process (flush).\n}\n",
         ] {
             assert!(text.contains(piece), "{piece}\nis not in\n{text}");
         }

@@ -18,15 +18,24 @@ use crate::settings::SkillSettings;
 ///
 /// It never fails: an unusable skill is listed with the reason.
 pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
+    scan_and_note(root, settings).0
+}
+
+/// Finds all skills, and returns with them the files and folders that were looked at, and whether each was there.
+pub(crate) fn scan_and_note(
+    root: &Path,
+    settings: &SkillSettings,
+) -> (Vec<Skill>, Vec<(PathBuf, bool)>) {
     let links = if settings.allow_external_paths { Links::Anywhere } else { Links::Inside };
-    let mut scan = SkillScan { root, links, seen: HashSet::new(), found: Vec::new() };
+    let (seen, looked_at, found) = (HashSet::new(), Vec::new(), Vec::new());
+    let mut scan = SkillScan { root, links, seen, looked_at, found };
     scan.scan_folder(&root.join(".claude/skills"), SkillSource::Claude);
     scan.scan_folder(&root.join(".ship/skills"), SkillSource::Ship);
     for path in &settings.paths {
         scan.scan_path(path);
     }
     shadow_duplicates(root, &mut scan.found);
-    scan.found
+    (scan.found, scan.looked_at)
 }
 
 /// Leaves one usable skill of each name. People look for a skill in the folder of its name, so a skill that only
@@ -61,6 +70,7 @@ struct SkillScan<'a> {
     links: Links,
     /// The files that were read, so that a folder that is named twice is listed once.
     seen: HashSet<PathBuf>,
+    looked_at: Vec<(PathBuf, bool)>,
     found: Vec<Skill>,
 }
 
@@ -70,6 +80,7 @@ impl SkillScan<'_> {
     fn scan_path(&mut self, path: &str) {
         let source = SkillSource::Path(path.to_owned());
         let folder = self.root.join(path);
+        self.looked_at.push((folder.clone(), folder.exists()));
         let reason = match (folder.canonicalize(), self.root.canonicalize()) {
             (Err(error), _) if path.starts_with('~') && is_missing(&error) => {
                 "there is no such folder; write ${HOME} in place of ~".to_owned()
@@ -88,6 +99,7 @@ impl SkillScan<'_> {
     }
 
     fn scan_folder(&mut self, folder: &Path, source: SkillSource) {
+        self.looked_at.push((folder.to_owned(), folder.exists()));
         let names: io::Result<Vec<_>> =
             fs::read_dir(folder).and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect());
         match names {
@@ -109,6 +121,7 @@ impl SkillScan<'_> {
     /// Reads one skill. A folder without a `SKILL.md` is not a skill.
     fn read_skill(&mut self, folder: &Path, source: SkillSource) {
         let file = folder.join("SKILL.md");
+        self.looked_at.push((file.clone(), file.exists()));
         let FileBytes { bytes, cut } = match read_below(self.root, &file, self.links) {
             Ok(None) => return,
             Ok(Some(bytes)) => bytes,

@@ -28,10 +28,13 @@ pub(crate) enum ContextCommand {
         which: Vec<String>,
     },
     /// Begin a clean context; the active one is kept
-    #[command(after_help = "Examples:\n  ship context new\n  ship context new --title Dinner")]
+    #[command(after_help = "Examples:\n  ship context new\n  ship context new Dinner for eight")]
     New {
         /// The title of the new context
-        #[arg(long, value_name = "TITLE")]
+        #[arg(value_name = "TITLE", num_args = 0..)]
+        words: Vec<String>,
+        /// The same as a flag
+        #[arg(long, value_name = "TITLE", conflicts_with = "words")]
         title: Option<String>,
         /// Why you leave the other one
         #[arg(long, value_name = "TEXT")]

@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, CallAnswer, Outcome, RunError};
+use ship_agent::{Agent, CallAnswer, ChatNews, Outcome, RunError};
 use ship_project::OnUndecided;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,11 +25,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::answer_cost::AnswerCost;
 use super::compact::CompactPlace;
 use super::context::{self, ContextRequest};
-use super::context_news::ContextNews;
+use super::context_news::read_context_news;
 use super::frozen_holder::FrozenHolder;
 use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;
-use super::message_exchange::{AcceptResult, MessageExchange, active_messages, open_questions};
+use super::message_exchange::{
+    AcceptResult, MessageExchange, active_messages, context_line_for_chat, open_questions,
+};
 use super::message_line::last_messages;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
 use crate::failure::{Failure, INTERRUPTED, TERMINATED};
@@ -64,7 +66,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
     let agent = session.agent().await?;
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
-    let news = ContextNews::from_now(session, &agent).await?;
+    let news = agent.news(&session.chat).await?;
     let mut chat = ChatScreen {
         session,
         agent,
@@ -120,7 +122,7 @@ struct ChatScreen<'a> {
     agent: Agent,
     input: LineSource,
     completions: Completions,
-    news: ContextNews<'a>,
+    news: ChatNews,
     /// Whether an answer or a command has failed.
     has_failed: Cell<bool>,
     /// Whether the person has pressed Ctrl-C during an answer.
@@ -249,10 +251,10 @@ impl ChatScreen<'_> {
         loop {
             tokio::select! {
                 typed = &mut line => return typed,
-                () = self.news.changed(), if looks => match self.news.read().await {
+                () = self.news.changed(), if looks => match read_context_news(&mut self.news).await {
                     Ok(news) => {
                         for notice in &news {
-                            printer.line(&context::dim_line(&notice.line_for_chat()))?;
+                            printer.line(&context::dim_line(&context_line_for_chat(notice)))?;
                         }
                         if !news.is_empty() {
                             // Completions are only a help: a failure to read the contexts is no news.
@@ -268,8 +270,8 @@ impl ChatScreen<'_> {
 
     /// Reports changes of other processes to the contexts, and updates the completions.
     async fn print_news(&mut self) -> Result<(), Failure> {
-        for notice in self.news.read().await? {
-            output::print_line(&context::dim_line(&notice.line_for_chat()))?;
+        for notice in read_context_news(&mut self.news).await? {
+            output::print_line(&context::dim_line(&context_line_for_chat(&notice)))?;
         }
         if self.input.is_interactive() {
             update_words(&self.completions, self.session, &self.agent).await?;
@@ -294,7 +296,7 @@ impl ChatScreen<'_> {
             let kept = Some(name).filter(|name| name != "-");
             self.session.keep_model(kept).await?;
             self.agent = self.session.agent().await?;
-            self.news = ContextNews::from_now(self.session, &self.agent).await?;
+            self.news = self.agent.news(&self.session.chat).await?;
         }
         let model = self.session.describe_model();
         self.print_note(&match self.session.chosen_model() {
@@ -399,8 +401,8 @@ impl ChatScreen<'_> {
 
     /// Begins with the work that is left. A person learns why something is answered that was not asked just now.
     async fn begin(&mut self) -> Result<ChatAction, Failure> {
-        let (store, chat) = (self.session.store()?, &self.session.chat);
-        if self.input.is_interactive() && !open_questions(&*store, chat).await?.is_empty() {
+        let chat = &self.session.chat;
+        if self.input.is_interactive() && !open_questions(&self.agent, chat).await?.is_empty() {
             self.print_note("Not answered yet:")?;
         }
         self.resume().await
@@ -416,7 +418,7 @@ impl ChatScreen<'_> {
 
     /// Shows the messages that are answered next. Their answer alone would puzzle a person that comes back.
     async fn print_open_questions(&self) -> Result<(), Failure> {
-        for question in open_questions(&*self.session.store()?, &self.session.chat).await? {
+        for question in open_questions(&self.agent, &self.session.chat).await? {
             let line = format!("> {}", output::on_one_line(question.trim()));
             self.print_note(&table::fit(&line, table::columns()))?;
         }
@@ -537,7 +539,7 @@ impl ChatScreen<'_> {
 
     /// Asks what a parked run waits for, which the person has left open.
     async fn answer_question(&mut self) -> Result<ChatAction, Failure> {
-        if Question::find(self.session).await?.is_none() {
+        if Question::find(self.session, &self.agent).await?.is_none() {
             self.print_note("No tool waits for you.")?;
             return Ok(ChatAction::Listen);
         }
@@ -551,7 +553,7 @@ impl ChatScreen<'_> {
     ) -> Result<ChatAction, Failure> {
         let on_undecided = self.session.project.settings().tools.on_undecided;
         while outcome == Some(Outcome::Parked) {
-            let Some(question) = Question::find(self.session).await? else {
+            let Some(question) = Question::find(self.session, &self.agent).await? else {
                 return Ok(ChatAction::Listen);
             };
             match question.ask(&mut self.input).await? {

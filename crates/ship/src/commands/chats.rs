@@ -3,11 +3,9 @@
 use std::cmp::Reverse;
 use std::process::ExitCode;
 
+use ship_agent::{ChatList, ChatSummary, ListedChat};
 use ship_message::json::{Json, Object};
-use ship_store::{
-    Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Metadata, StorageProblem,
-    Timestamp,
-};
+use ship_store::{ChatKey, StorageProblem, Timestamp};
 
 use crate::failure::Failure;
 use crate::output;
@@ -15,26 +13,17 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
+/// The number of chats that are read at once.
+const PAGE: usize = 1_000;
+
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
-    let mut rows = Vec::new();
-    for overview in session.store()?.overviews().await? {
-        let key = match overview.key {
-            Ok(key) => key,
-            Err(problem) => {
-                let StorageProblem { place, message, remedy, .. } = problem;
-                let remedy = session.chat_flags.of_project().add_to_commands_in(&remedy);
-                output::print_warning(&format!("{place}: {message} ({remedy})"));
-                continue;
-            }
-        };
-        match overview.content {
-            Ok(content) => rows.extend(content.map(|content| row(&key, &content))),
-            // An unreadable chat does not hide the others.
-            Err(error) => {
-                let failure = Failure::from(error).mask_secrets(session.project.secrets());
-                output::print_warning(&format!("chat `{key}`: {}", failure.sentence()));
-                rows.push(unread_row(&key, &failure.sentence()));
-            }
+    let (store, mut rows, mut after) = (session.store()?, Vec::new(), None);
+    loop {
+        let page = ChatList::read(&*store, after, PAGE).await?;
+        rows.extend(page.chats.into_iter().filter_map(|listed| row_of(session, listed)));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
         }
     }
     // Chats without a time come first, because they wait for an answer or cannot be read.
@@ -52,6 +41,23 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         output::print_line(&lines(session, &rows).join("\n"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the row of a chat. A folder without a chat has none, and is told as a warning.
+fn row_of(session: &Session, listed: ListedChat) -> Option<Object> {
+    match listed {
+        ListedChat::Chat(chat) => Some(row(&chat)),
+        ListedChat::Unreadable(key, error) => {
+            let failure = Failure::from(error).mask_secrets(session.project.secrets());
+            output::print_warning(&format!("chat `{key}`: {}", failure.sentence()));
+            Some(unread_row(&key, &failure.sentence()))
+        }
+        ListedChat::NoChat(StorageProblem { place, message, remedy, .. }) => {
+            let remedy = session.chat_flags.of_project().add_to_commands_in(&remedy);
+            output::print_warning(&format!("{place}: {message} ({remedy})"));
+            None
+        }
+    }
 }
 
 /// Writes each row as a line for a person.
@@ -110,42 +116,16 @@ fn unread_row(key: &ChatKey, problem: &str) -> Object {
     row
 }
 
-fn row(key: &ChatKey, content: &ChatContent) -> Object {
-    let mut row = Object::from([("chatKey", key.as_str())]);
+fn row(chat: &ChatSummary) -> Object {
+    let mut row = Object::from([("chatKey", chat.key.as_str())]);
     let text = |value: Option<&str>| value.map_or(Json::Null, Json::from);
-    let head = content.head.as_ref();
-    row.set("channel", text(content.about.channel.as_deref()));
-    row.set("contextId", text(head.map(|head| head.context.as_str())));
-    row.set("title", text(head.and_then(|head| head.title.as_deref())));
-    row.set("messageCount", content.messages_said);
-    row.set("queued", content.new_lines.iter().filter(|line| is_waiting(line)).count() as u64);
-    let last = content.last_message.as_ref();
-    let updated = last.and_then(|message| Metadata::of(message).ts());
-    row.set("updatedAt", updated.map(Timestamp::to_json).unwrap_or_default());
+    row.set("channel", text(chat.channel.as_deref()));
+    row.set("contextId", text(chat.context.as_ref().map(|context| context.as_str())));
+    row.set("title", text(chat.title.as_deref()));
+    row.set("messageCount", chat.messages_said);
+    row.set("queued", chat.waiting as u64);
+    row.set("updatedAt", chat.updated_at.map(Timestamp::to_json).unwrap_or_default());
     row
-}
-
-/// Whether a line is a message that waits for an answer.
-fn is_waiting(line: &LedgerLine) -> bool {
-    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
-}
-
-/// Returns every line of the ledger after the inbox cursor.
-pub(super) async fn unread_lines(
-    chat: &dyn Chat,
-    inbox: Option<LedgerSeq>,
-) -> Result<Vec<LedgerLine>, Failure> {
-    const PAGE: usize = 500;
-    let (mut lines, mut after) = (Vec::new(), inbox);
-    loop {
-        let page = chat.ledger().after(after, PAGE).await?;
-        let full = page.len() == PAGE;
-        after = page.last().map(|line| line.seq).or(after);
-        lines.extend(page);
-        if !full {
-            return Ok(lines);
-        }
-    }
 }
 
 #[cfg(test)]

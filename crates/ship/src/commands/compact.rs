@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
+use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent, RunNotice};
 use ship_context::compact::CompactionMethod;
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
@@ -13,7 +13,6 @@ use ship_store::Timestamp;
 use super::chat::keyboard::{Keyboard, collect_keys, until_next_look};
 use super::frozen_holder::unless_frozen;
 use super::interrupt::{break_line, unless_interrupted};
-use super::message_exchange::{Notice, read_notice};
 use super::run_activity::RunActivity;
 use crate::failure::Failure;
 use crate::output;
@@ -169,7 +168,7 @@ async fn run_with_notices<T>(
             Some(event) = listener.next() => {
                 activity.follow(&event);
                 let RunEvent::Chunk(Chunk::Data(part)) = &*event else { continue };
-                let Some(Notice::MakingRoom(text)) = read_notice(part) else { continue };
+                let Some(RunNotice::MakingRoom(text)) = RunNotice::read(part) else { continue };
                 if is_late {
                     output::print_notice(text);
                 }

@@ -51,8 +51,10 @@ impl From<&ContextCommand> for ContextRequest {
                 let which = which.join(" ");
                 Self::Show { which: Some(which).filter(|which| !which.is_empty()) }
             }
-            ContextCommand::New { title, reason } => {
-                Self::Do(ContextOperation::New { title: title.clone(), reason: reason.clone() })
+            ContextCommand::New { words, title, reason } => {
+                let words = Some(words.join(" ")).filter(|words| !words.is_empty());
+                let title = title.clone().or(words);
+                Self::Do(ContextOperation::New { title, reason: reason.clone() })
             }
             ContextCommand::Load { which, mode } => {
                 let which = which.join(" ");
@@ -209,7 +211,7 @@ pub(super) async fn print_outcome_in_chat(
             print_recalled(session, agent, operation).await
         }
         OperationOutcome::NotDone(not_done) => {
-            note(&not_done.line)?;
+            note(&line_for_chat(&not_done.line, None))?;
             let offered = |it: &ContextName| note(&format!("  {}  {}", it.context, it.title));
             not_done.offered.iter().try_for_each(offered)
         }

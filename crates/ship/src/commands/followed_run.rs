@@ -4,12 +4,12 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::time::Duration;
 
-use ship_agent::{Listener, Reply, RunEvent};
+use ship_agent::{Agent, Listener, Reply, RunEvent, RunNotice};
 use ship_message::Chunk;
 
 use super::chat::keyboard::Keyboard;
 use super::interrupt::{Interrupt, break_line};
-use super::message_exchange::{open_questions, print_notice, print_waiting, read_notice};
+use super::message_exchange::{open_questions, print_notice, print_waiting};
 use super::run_activity::RunActivity;
 use super::run_screen::{Screen, ScreenCommand};
 use crate::failure::Failure;
@@ -18,9 +18,8 @@ use crate::session::Session;
 
 /// Returns the messages that wait for an answer before another one is sent. A chat that cannot be read is reported by
 /// what needs it.
-pub(super) async fn questions_before(session: &Session) -> Vec<String> {
-    let Ok(store) = session.store() else { return Vec::new() };
-    open_questions(&*store, &session.chat).await.unwrap_or_default()
+pub(super) async fn questions_before(session: &Session, agent: &Agent) -> Vec<String> {
+    open_questions(agent, &session.chat).await.unwrap_or_default()
 }
 
 /// Whether the answer can be shown as it comes. In a chat with other messages that wait, the first answer may be theirs.
@@ -114,7 +113,7 @@ async fn print_notices<T>(
 fn print_event(session: &Session, event: &RunEvent, activity: &mut RunActivity) {
     match event {
         RunEvent::Chunk(Chunk::Data(part)) => {
-            if let Some(notice) = read_notice(part) {
+            if let Some(notice) = RunNotice::read(part) {
                 print_notice(session, notice, activity);
             }
         }

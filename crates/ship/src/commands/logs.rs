@@ -11,8 +11,8 @@ use ship_message::json::{Json, Object};
 use ship_project::LogReader;
 use ship_store::{ChatKey, Metadata, Timestamp};
 
+use super::log_watch::LogWatch;
 use super::message_exchange::active_messages;
-use super::polling::until_next_read;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let chat = session.named_chat();
     let is_wanted =
         |line: &&Object| chat.is_none_or(|chat| line.str("chatKey") == Some(chat.as_str()));
-    let mut is_empty = true;
+    let (mut watch, mut is_empty) = (LogWatch::new(root), true);
     loop {
         let lines = reader.poll().map_err(cannot)?;
         for line in lines.iter().filter(is_wanted) {
@@ -66,7 +66,7 @@ pub(crate) async fn run(
             _ => return Ok(ExitCode::SUCCESS),
         }
         tokio::select! {
-            () = until_next_read() => {}
+            () = watch.until_written() => {}
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }

@@ -1,12 +1,10 @@
 //! One turn: accepts a message and follows its answer.
 
-use std::time::Duration;
-
-use ship_agent::{AcceptedMessage, Agent, Inbound, LaneWaiting, Reply, WayBack};
-use ship_context::{ends_with_question, is_question};
-use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerBody, LedgerLine, Store};
+use ship_agent::{
+    AcceptedMessage, Agent, ChatQueue, ContextNotice, Inbound, LaneWaiting, Reply, RunNotice,
+};
+use ship_message::UiMessage;
+use ship_store::{ChatKey, Store};
 
 use super::context::{line_for_chat, line_for_shell};
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
@@ -104,23 +102,47 @@ pub(crate) fn print_waiting(session: &Session, waiting: &LaneWaiting) {
 }
 
 /// Tells the person on standard error about a run of `ship send`.
-pub(crate) fn print_notice(session: &Session, notice: Notice<'_>, activity: &mut RunActivity) {
+pub(crate) fn print_notice(session: &Session, notice: RunNotice<'_>, activity: &mut RunActivity) {
     match notice {
-        Notice::Retry { .. } => {}
+        RunNotice::Retry { .. } => {}
         // The line of the activity says it, and the result is told.
-        Notice::MakingRoom(_) if activity.is_shown() => {}
+        RunNotice::MakingRoom(_) if activity.is_shown() => {}
         notice => {
             activity.erase();
             match notice {
-                Notice::Context(notice) => output::print_notice(&notice.line_for_shell(session)),
+                RunNotice::Context(notice) => {
+                    output::print_notice(&context_line_for_shell(&notice, session));
+                }
                 // A compaction is no reason to worry; other notices may be.
-                Notice::MakingRoom(text) => output::print_notice(text),
-                Notice::MadeRoom(made) => output::print_notice(&made.line_for_shell(session)),
-                Notice::Broken(text) | Notice::Other(text) => output::print_warning(text),
-                Notice::Retry { .. } => {}
+                RunNotice::MakingRoom(text) => output::print_notice(text),
+                RunNotice::MadeRoom { text, is_purged } => {
+                    let undo = session.chat_flags.add_to("ship compact --undo");
+                    let line = made_room_line(text, is_purged, &format!("`{undo}`"));
+                    output::print_notice(&line);
+                }
+                RunNotice::Broken(text) | RunNotice::Other(text) => output::print_warning(text),
+                RunNotice::Retry { .. } => {}
             }
         }
     }
+}
+
+/// Returns the line about a compaction, with the words for the command that undoes it.
+pub(crate) fn made_room_line(text: &str, is_purged: bool, undo: &str) -> String {
+    match is_purged {
+        true => text.to_owned(),
+        false => format!("{text}; {undo} brings the originals back"),
+    }
+}
+
+/// Returns the line about a change of contexts for a person at a shell.
+pub(crate) fn context_line_for_shell(notice: &ContextNotice, session: &Session) -> String {
+    line_for_shell(&notice.line, notice.way_back.as_ref(), &session.chat_flags)
+}
+
+/// Returns the line about a change of contexts for a person in `ship chat`.
+pub(crate) fn context_line_for_chat(notice: &ContextNotice) -> String {
+    line_for_chat(&notice.line, notice.way_back.as_ref())
 }
 
 /// Returns the messages of a chat's active context.
@@ -133,125 +155,14 @@ pub(crate) async fn active_messages(
     Ok(view.messages().cloned().collect())
 }
 
-/// Returns the texts of the messages that wait for an answer, in order.
-pub(crate) async fn open_questions(
-    store: &dyn Store,
-    key: &ChatKey,
-) -> Result<Vec<String>, Failure> {
-    let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
-    let state = chat.state(OPEN_QUESTIONS_MAX).await?;
-    let promoted = state.view.as_ref().filter(|view| ends_with_question(Some(view)));
-    let is_person = |message: &&UiMessage| message.role() == Role::User;
-    let last = promoted.and_then(|view| view.messages().rfind(is_person)).map(UiMessage::text);
-    let text = |line: &LedgerLine| match &line.body {
-        LedgerBody::Entry(entry) if is_question(line) => entry.entry.str("text").map(str::to_owned),
-        _ => None,
-    };
-    Ok(last.into_iter().chain(state.new_lines.iter().filter_map(text)).collect())
+/// Returns the texts of the first messages that wait for an answer, in order.
+pub(crate) async fn open_questions(agent: &Agent, key: &ChatKey) -> Result<Vec<String>, Failure> {
+    let queue = agent.queue(key, OPEN_QUESTIONS_MAX).await?;
+    Ok(queue.iter().flat_map(ChatQueue::questions).collect())
 }
 
 /// The number of waiting messages that are shown.
 const OPEN_QUESTIONS_MAX: usize = 5;
-
-/// Returns the calls in a message that wait for a result.
-pub(crate) fn waiting_calls(message: &UiMessage) -> Vec<(String, String, Json)> {
-    let wait = |part: &UiPart| match part {
-        UiPart::Tool(tool) if !tool.state().is_terminal() => Some((
-            tool.name().unwrap_or_default().to_owned(),
-            tool.call_id().to_owned(),
-            tool.input().cloned().unwrap_or_default(),
-        )),
-        _ => None,
-    };
-    message.parts().iter().filter_map(wait).collect()
-}
-
-/// A notice for the person during a run.
-pub(crate) enum Notice<'a> {
-    /// The chat continues in another context, or its contexts have changed.
-    Context(ContextNotice),
-    /// The context is being compacted.
-    MakingRoom(&'a str),
-    /// The context was compacted.
-    MadeRoom(MadeRoom<'a>),
-    /// The provider is asked again after a wait.
-    Retry { text: &'a str, wait: Duration },
-    /// The answer broke off, and the model is asked again.
-    Broken(&'a str),
-    /// Any other notice.
-    Other(&'a str),
-}
-
-/// A notice that the context was compacted.
-pub(crate) struct MadeRoom<'a> {
-    text: &'a str,
-    /// Whether the originals are gone, so that it cannot be undone.
-    is_purged: bool,
-}
-
-impl MadeRoom<'_> {
-    /// Returns the line for a person in `ship chat`.
-    pub(crate) fn line(&self) -> String {
-        self.line_with_undo("/compact undo")
-    }
-
-    /// Returns the line for a person at a shell.
-    pub(crate) fn line_for_shell(&self, session: &Session) -> String {
-        self.line_with_undo(&format!("`{}`", session.chat_flags.add_to("ship compact --undo")))
-    }
-
-    fn line_with_undo(&self, undo: &str) -> String {
-        match self.is_purged {
-            true => self.text.to_owned(),
-            false => format!("{}; {undo} brings the originals back", self.text),
-        }
-    }
-}
-
-/// A notice about the contexts of a chat.
-pub(crate) struct ContextNotice {
-    /// The line as the ledger has it.
-    pub(crate) line: String,
-    /// The way back, if the line ends with one. Notices of older programs have it only in the line.
-    pub(crate) way_back: Option<WayBack>,
-}
-
-impl ContextNotice {
-    /// Makes a notice from its line and the field with the way back.
-    pub(crate) fn new(line: &str, way_back: Option<&Json>) -> Self {
-        Self { line: line.to_owned(), way_back: way_back.and_then(WayBack::from_json) }
-    }
-
-    /// Returns the line for a person in `ship chat`.
-    pub(crate) fn line_for_chat(&self) -> String {
-        line_for_chat(&self.line, self.way_back.as_ref())
-    }
-
-    /// Returns the line for a person at a shell.
-    pub(crate) fn line_for_shell(&self, session: &Session) -> String {
-        line_for_shell(&self.line, self.way_back.as_ref(), &session.chat_flags)
-    }
-}
-
-/// Returns the notice if this part is one.
-pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
-    (part.str("type") == Some("data-notice")).then_some(())?;
-    let data = part.get("data")?;
-    let text = data.get("text")?.as_str()?;
-    Some(match data.get("kind").and_then(Json::as_str) {
-        Some("context") => Notice::Context(ContextNotice::new(text, data.get("wayBack"))),
-        Some("compacting") => Notice::MakingRoom(text),
-        Some("compacted") => {
-            Notice::MadeRoom(MadeRoom { text, is_purged: data.get("purged").is_some() })
-        }
-        Some("cut") => Notice::Broken(text),
-        Some("retry") => {
-            let millis = data.get("waitMs").and_then(Json::as_u64).unwrap_or_default();
-            Notice::Retry { text, wait: Duration::from_millis(millis) }
-        }
-        _ => Notice::Other(text),
-    })
-}
 
 /// Returns sixteen random hex digits.
 fn new_id() -> String {

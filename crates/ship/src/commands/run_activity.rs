@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use ship_agent::{LaneWaiting, RunEvent};
+use ship_agent::{LaneWaiting, RunEvent, RunNotice};
 use ship_message::Chunk;
 use tokio::time::Instant;
 
-use super::message_exchange::{Notice, read_notice};
 use crate::output;
 use crate::progress_line::{CursorPlace, ProgressLine, TypedBeside};
 use crate::session::Session;
@@ -109,14 +108,15 @@ impl RunActivity {
                 self.calls.retain(|(call_id, _)| *call_id != tool.call_id);
                 self.name_call();
             }
-            Chunk::Data(part) => match read_notice(part) {
-                Some(Notice::MakingRoom(text)) => {
+            Chunk::Data(part) => match RunNotice::read(part) {
+                Some(RunNotice::MakingRoom(text)) => {
                     self.has_summary = true;
                     self.set(&lower_first(text));
                 }
-                Some(Notice::MadeRoom(_)) => self.wait_for_model(),
-                Some(Notice::Retry { text, wait }) => self.wait_for_retry(text, wait),
-                Some(Notice::Context(_) | Notice::Broken(_) | Notice::Other(_)) | None => {}
+                Some(RunNotice::MadeRoom { .. }) => self.wait_for_model(),
+                Some(RunNotice::Retry { text, wait }) => self.wait_for_retry(text, wait),
+                Some(RunNotice::Context(_) | RunNotice::Broken(_) | RunNotice::Other(_)) | None => {
+                }
             },
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::time::Duration;
 
-use ship_agent::{Listener, Outcome, RunEvent};
+use ship_agent::{Listener, Outcome, RunEvent, RunNotice};
 use ship_message::{Chunk, FinishReason, TextChunk};
 use ship_store::has_notice_mark;
 
@@ -12,7 +12,7 @@ use super::broken_text::BrokenText;
 use super::chat::keyboard::{Keyboard, until_next_look};
 use super::context::dim_line;
 use super::interrupt::Interrupt;
-use super::message_exchange::{Notice, print_notice, print_waiting, read_notice};
+use super::message_exchange::{context_line_for_chat, made_room_line, print_notice, print_waiting};
 use super::message_line::notice_line;
 use super::run_activity::RunActivity;
 use crate::failure::Failure;
@@ -108,7 +108,7 @@ impl<'a> Screen<'a> {
                 biased;
                 Some(event) = self.listener.next() => {
                     if shown.is_ok() {
-                        shown = self.show(&event);
+                        shown = self.show_all(&event);
                     }
                 }
                 result = &mut running => break result,
@@ -184,6 +184,15 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
+    /// Shows an event, and those that came with it.
+    fn show_all(&mut self, event: &RunEvent) -> Result<(), Failure> {
+        self.show(event)?;
+        while let Some(event) = self.listener.try_next() {
+            self.show(&event)?;
+        }
+        Ok(output::flush()?)
+    }
+
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
         self.activity.follow(event);
         match event {
@@ -232,7 +241,7 @@ impl<'a> Screen<'a> {
                 "[{}: a call that cannot be read]",
                 output::escape_unprintable(tool_name)
             )),
-            RunEvent::Chunk(Chunk::Data(part)) => match read_notice(part) {
+            RunEvent::Chunk(Chunk::Data(part)) => match RunNotice::read(part) {
                 Some(notice) => self.show_notice(notice),
                 None => Ok(()),
             },
@@ -284,8 +293,8 @@ impl<'a> Screen<'a> {
         self.print_part(&format!("{line}\n"))
     }
 
-    fn show_notice(&mut self, notice: Notice<'_>) -> Result<(), Failure> {
-        if let (Notice::Broken(_), Some(broken)) = (&notice, &mut self.broken) {
+    fn show_notice(&mut self, notice: RunNotice<'_>) -> Result<(), Failure> {
+        if let (RunNotice::Broken(_), Some(broken)) = (&notice, &mut self.broken) {
             let is_new = broken.note_break();
             self.end_text()?;
             let note = self.style.dim("(the connection broke; asking again)");
@@ -297,16 +306,18 @@ impl<'a> Screen<'a> {
             return Ok(());
         }
         match notice {
-            Notice::Context(notice) => {
+            RunNotice::Context(notice) => {
                 self.end_text()?;
-                self.print_part(&format!("{}\n", dim_line(&notice.line_for_chat())))
+                self.print_part(&format!("{}\n", dim_line(&context_line_for_chat(&notice))))
             }
             // The line of the activity says it, and the result is told.
-            Notice::MakingRoom(_) if self.activity.is_shown() => Ok(()),
-            Notice::Retry { .. } => Ok(()),
-            Notice::MakingRoom(text) => self.print_room_notice(text),
-            Notice::MadeRoom(made) => self.print_room_notice(&made.line()),
-            Notice::Broken(text) | Notice::Other(text) => {
+            RunNotice::MakingRoom(_) if self.activity.is_shown() => Ok(()),
+            RunNotice::Retry { .. } => Ok(()),
+            RunNotice::MakingRoom(text) => self.print_room_notice(text),
+            RunNotice::MadeRoom { text, is_purged } => {
+                self.print_room_notice(&made_room_line(text, is_purged, "/compact undo"))
+            }
+            RunNotice::Broken(text) | RunNotice::Other(text) => {
                 self.end_text()?;
                 self.print_note(&format!("[{}]", output::escape_unprintable(text)))
             }
@@ -345,6 +356,11 @@ impl<'a> Screen<'a> {
     fn print_part(&mut self, text: &str) -> Result<(), Failure> {
         if text.is_empty() {
             return Ok(());
+        }
+        if self.broken.is_none() {
+            // The reader of a pipe has no lines that are too short, and gets at once what came at once.
+            self.cursor = self.cursor.after(text, usize::MAX);
+            return output::print_unflushed(text);
         }
         self.activity.erase();
         self.cursor = self.cursor.after(text, table::columns());

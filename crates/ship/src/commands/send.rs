@@ -12,11 +12,11 @@ use ship_store::{ContextId, Metadata, STOPPED, notices};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
-use super::context_news::ContextNews;
+use super::context_news::read_context_news;
 use super::followed_run::{FollowedRun, can_stream, questions_before};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
-use super::message_exchange::{AcceptResult, MessageExchange};
+use super::message_exchange::{AcceptResult, MessageExchange, context_line_for_shell};
 use super::standard_input;
 use crate::failure::Failure;
 use crate::output;
@@ -103,8 +103,8 @@ pub(super) async fn answer(
     let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
-    let mut news = ContextNews::from_now(session, agent).await?;
-    let before = questions_before(session).await;
+    let mut news = agent.news(&session.chat).await?;
+    let before = questions_before(session, agent).await;
     let is_streamed = can_stream(session, &before);
     let notes = draft.notes(agent.window_tokens());
     let AcceptResult::Yes(accepted) = turn.accept(draft, &interrupt).await? else {
@@ -124,8 +124,8 @@ pub(super) async fn answer(
         true => FollowedRun::on_screen(session, listener, running, &interrupt).await?,
         false => FollowedRun::with_notices(session, listener, running, &interrupt).await,
     };
-    for notice in news.read().await? {
-        output::print_notice(&notice.line_for_shell(session));
+    for notice in read_context_news(&mut news).await? {
+        output::print_notice(&context_line_for_shell(&notice, session));
     }
     let is_interrupted = interrupt.was_pressed();
     let FollowedRun { ended, is_shown, held, time, has_summary } = followed;

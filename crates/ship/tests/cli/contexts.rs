@@ -58,6 +58,25 @@ fn a_context_is_left_listed_and_come_back_to() {
 }
 
 #[test]
+fn the_words_behind_new_are_the_title_as_the_flag_is() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "plan the database"]).text();
+    let title = |arguments: &[&str]| {
+        let _ = ship.run(&["send", "more"]).text();
+        let _ = ship.run(arguments).text();
+        text(&active(&ship), "title")
+    };
+    assert_eq!(title(&["context", "new", "Shopping"]), "Shopping");
+    let reasoned = ["context", "new", "Dinner", "for", "eight", "--reason", "hungry"];
+    assert_eq!(title(&reasoned), "Dinner for eight");
+    assert_eq!(title(&["context", "new", "--title", "The trip"]), "The trip");
+    assert_eq!(ship.run(&["context", "new", "Soup", "--title", "Salad"]).code(), 2);
+
+    let _ = ship.piped(&["chat"], "more\n/new Sunday lunch\n").text();
+    assert_eq!(text(&active(&ship), "title"), "Sunday lunch", "and so in a chat");
+}
+
+#[test]
 fn a_context_is_found_by_words_by_the_beginning_of_its_id_and_as_the_last() {
     let ship = two_contexts();
     let load = |which: &[&str]| {
@@ -67,7 +86,10 @@ fn a_context_is_found_by_words_by_the_beginning_of_its_id_and_as_the_last() {
     assert_eq!(load(&["database"]), "plan the database");
     assert_eq!(load(&["-"]), "Dinner");
     assert_eq!(load(&["the", "database"]), "plan the database");
-    assert_eq!(load(&["c_2"]), "Dinner", "only one begins so");
+    let ids = |line: &str| line.split_whitespace().any(|word| word.starts_with("c_2"));
+    let refused = ship.run(&["context", "load", "c_2"]).complaint();
+    assert!(refused.starts_with("ship: Several contexts fit `c_2`. "), "{refused}");
+    assert_eq!(refused.lines().filter(|line| ids(line)).count(), 2, "both are listed: {refused}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod contexts;
 mod contexts_in_chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod damage;
+mod error_codes;
 mod every_option;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod examples;

@@ -28,6 +28,12 @@ fn flags_stand_before_or_after_the_command() {
             "{flags:?}"
         );
     }
+    let chat = ["--chat", "terminal:other"];
+    let listed = ship.run(&[&chat[..], &["--requests", "inspect", "--json"]].concat());
+    let id = text(&listed.json_lines()[0], "id");
+    let before = ship.run(&[&chat[..], &["--request", &id, "--raw", "inspect"]].concat()).text();
+    let after = ship.run(&[&["inspect", "--raw", "--request", &id], &chat[..]].concat()).text();
+    assert!(before == after && before.contains("hello"), "{before}");
     let unknown = ship.run(&["--request", "none", "logs"]).complaint();
     assert!(unknown.contains("the logs have no request `none`"), "{unknown}");
     let unknown = ship.run(&["logs", "--request", "none", "--json"]).error();

@@ -156,26 +156,3 @@ fn what_a_person_agrees_to_hides_nothing() {
     assert!(line.contains("a\\u{202e}b\\u{200b}c"), "{line}");
     chat.kill();
 }
-
-#[test]
-fn a_turn_that_is_killed_while_it_speaks_is_spoken_again_once() {
-    let ship = TestShip::new();
-    // More than a pipe holds: the program is still printing when it is killed.
-    let long = "long ".repeat(100_000);
-    let mut chat = ship.start(&["chat"]);
-    chat.say(&long);
-    chat.until("You said:");
-    chat.kill();
-    assert_eq!(ship.said(), talk(&[("user", &long)]));
-
-    let out = ship.piped(&["chat"], "again\n").text();
-    assert!(out.ends_with(&format!("{}\n", echo("again"))));
-    let expected = [
-        ("user", long.as_str()),
-        ("assistant", &echo(&long)),
-        ("user", "again"),
-        ("assistant", &echo("again")),
-    ];
-    assert_eq!(ship.said(), talk(&expected));
-    assert_eq!(ship.run(&["verify"]).code(), 0);
-}

@@ -1,7 +1,7 @@
 //! Several programs on one chat.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
@@ -147,6 +147,28 @@ fn a_send_behind_a_stopped_process_names_it_and_keeps_the_message() {
     chat.until(&echo("beside"));
     chat.finish();
     assert_eq!(ship.said().len(), 4);
+}
+
+#[test]
+fn ctrl_c_before_a_message_is_on_disk_says_that_it_may_not_be_kept() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 600000 } }");
+    let _ = ship.run(&["send", "before"]).text();
+    let _writer = StoppedWriter::of(&ship);
+    let mut send = ship.start(&["send", "--json", "beside"]);
+    while !catches_interrupts(send.pid()) {}
+    send.press_ctrl_c();
+    let mut told = [0; 64];
+    let read = send.child.stderr.as_mut().expect("a pipe").read(&mut told).expect("a warning");
+    assert!(read > 0, "it says that a second Ctrl-C leaves");
+    assert_eq!(text(&send.interrupt().error_with(130), "code"), "not_kept");
+}
+
+/// Whether a process has a handler of its own for Ctrl-C.
+fn catches_interrupts(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask & 0b10 != 0)
 }
 
 /// A process that holds the write right and is stopped; killed when dropped.

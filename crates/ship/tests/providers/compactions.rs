@@ -3,6 +3,7 @@
 use ship_testkit::llm::{Answer, Format, Gate, Speech, faults};
 use ship_testkit::summary::SUMMARY;
 
+use crate::harness::text;
 use crate::world::{World, error_line};
 
 /// Settings with which two messages stay.
@@ -100,6 +101,8 @@ fn an_undo_whose_originals_are_gone_ends_with_1_and_says_what_to_do() {
     assert_eq!(ran.code(), 1);
     assert!(ran.err().starts_with("ship: the originals are gone: "), "{}", ran.err());
     assert!(ran.err().contains("hint: restore it from a backup"), "{}", ran.err());
+    let error = world.ship.run(&["compact", "--undo", "--json"]).error();
+    assert_eq!(text(&error, "code"), "purged");
     assert_eq!(world.answer("and on"), "Aye.");
 }
 

@@ -105,3 +105,30 @@ fn a_question_that_failed_is_asked_again_without_a_trace_among_the_contexts() {
     let told = world.ship.run(&["context", "show"]).text();
     assert!(told.contains("One?") && !told.contains("Aye."), "it can be undone: {told}");
 }
+
+#[test]
+fn undo_takes_back_an_exchange_whose_first_answers_failed_and_not_the_retry_alone() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(Answer::text("Aye."));
+    let _ = world.answer("One?");
+    world.server.then(faults::server_error()).then(faults::server_error());
+    world.server.then(Answer::text("Two it is."));
+    let ran = world.ship.piped(&["chat"], "Two?\n/retry\n/retry\n/undo\n");
+    let told = "\nTook back “Two?” and its answer. /undo brings it back.\n";
+    assert!(ran.out().ends_with(told), "{}", ran.out());
+    let said = || world.ship.said().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+    let shown = world.ship.run(&["context", "show"]).text();
+    assert!(shown.contains("Aye.") && !shown.contains("Two?"), "{shown}");
+    let _ = world.ship.piped(&["chat"], "/undo\n").text();
+    assert_eq!(said().last().map(String::as_str), Some("Two it is."));
+}
+
+#[test]
+fn undo_of_a_second_answer_brings_the_first_one_back() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(Answer::text("Aye.")).then(Answer::text("No."));
+    let out = world.ship.piped(&["chat"], "One?\n/retry\n/undo\n").text();
+    assert!(out.ends_with("\nUndid /retry: now in “One?”. /undo again restores it.\n"), "{out}");
+    let shown = world.ship.run(&["context", "show"]).text();
+    assert!(shown.contains("Aye.") && !shown.contains("No."), "{shown}");
+}

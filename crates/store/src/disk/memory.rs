@@ -157,7 +157,9 @@ impl Disk for MemoryDisk {
                 tree.add(path, TreeEntry::File(Arc::clone(&file)))?;
                 file
             }
-            (Err(error), OpenMode::Read | OpenMode::Append) => return Err(error),
+            (Err(error), OpenMode::Read | OpenMode::ReadOften | OpenMode::Append) => {
+                return Err(error);
+            }
         };
         let holds = AtomicBool::new(false);
         Ok(Box::new(MemoryFile { file, holds_lock: holds }))

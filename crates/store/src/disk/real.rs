@@ -10,11 +10,13 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::change_marks::ChangeMarks;
+use super::kept_files::{KeptFile, KeptFiles};
 use super::{
     ChangeWatch, Disk, DiskFile, FileLook, FolderLooks, LinkedFile, NodeKind, OpenMode, SeenChange,
     TimedLook,
@@ -34,6 +36,7 @@ const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 #[derive(Debug)]
 pub struct RealDisk {
     root: OwnedFd,
+    kept: Arc<KeptFiles>,
     marks: ChangeMarks,
     /// The path of the project folder, for links of people.
     project: PathBuf,
@@ -45,7 +48,8 @@ impl RealDisk {
     pub fn new(project: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(project, flags, Bits::empty())?;
-        Ok(Self { root, marks: ChangeMarks::new(project), project: project.to_owned() })
+        let marks = ChangeMarks::new(project);
+        Ok(Self { root, kept: Arc::default(), marks, project: project.to_owned() })
     }
 
     /// Opens a folder. No step on the way is a symbolic link.
@@ -77,27 +81,56 @@ impl RealDisk {
         None
     }
 
-    /// Opens a file for reading in one call, if no step is a symbolic link. Returns `None` on any failure;
-    /// `open_in_folder` then finds the reason.
+    /// Opens a file for reading in one call, if no step is a symbolic link. Returns `None` on any failure except that
+    /// the file is missing; `open_in_folder` then finds the reason.
     #[cfg(target_os = "linux")]
-    fn file_at_once(&self, path: &Path) -> Option<OwnedFd> {
+    fn file_at_once(&self, path: &Path) -> io::Result<Option<OwnedFd>> {
         use rustix::fs::ResolveFlags;
         if path.components().any(|name| !matches!(name, Component::Normal(_))) {
-            return None;
+            return Ok(None);
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        rustix::fs::openat2(&self.root, path, PLAIN | READ, Bits::empty(), resolve).ok()
+        match rustix::fs::openat2(&self.root, path, PLAIN | READ, Bits::empty(), resolve) {
+            Err(Errno::NOENT) => Err(Errno::NOENT.into()),
+            opened => Ok(opened.ok()),
+        }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn file_at_once(&self, _path: &Path) -> Option<OwnedFd> {
-        None
+    fn file_at_once(&self, _path: &Path) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
+
+    /// Returns the file that is kept open, if it is still the one at this path.
+    fn open_kept(&self, path: &Path, mode: OpenMode) -> Option<RealFile> {
+        let (id, file) = self.kept.find(path, mode)?;
+        match self.glance(path).ok().filter(|there| there.file == id) {
+            Some(opened) => Some(self.real_file(path, mode, file, opened)),
+            None => {
+                self.kept.forget(path);
+                None
+            }
+        }
+    }
+
+    fn real_file(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        file: Arc<File>,
+        opened: FileLook,
+    ) -> RealFile {
+        let lock = (mode == OpenMode::Lock).then(|| {
+            let (path, file) = (path.to_owned(), Arc::clone(&file));
+            (KeptFile { path, mode, id: opened.file, file }, Arc::clone(&self.kept))
+        });
+        RealFile { file, opened, lock }
     }
 
     fn open_in_folder(&self, path: &Path, mode: OpenMode) -> io::Result<OwnedFd> {
         let (folder, name) = self.parent(path)?;
         let flags = match mode {
-            OpenMode::Read => READ,
+            OpenMode::Read | OpenMode::ReadOften => READ,
             OpenMode::Append => OFlags::RDWR | OFlags::APPEND,
             OpenMode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
             OpenMode::Lock => OFlags::RDWR | OFlags::CREATE,
@@ -123,18 +156,28 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        let at_once = (mode == OpenMode::Read).then(|| self.file_at_once(path)).flatten();
+        if let Some(file) = self.open_kept(path, mode) {
+            return Ok(Box::new(file));
+        }
+        let at_once = match mode {
+            OpenMode::Read | OpenMode::ReadOften => self.file_at_once(path)?,
+            OpenMode::Append | OpenMode::Create | OpenMode::Lock => None,
+        };
         let file = match at_once {
             Some(file) => file,
             None => self.open_in_folder(path, mode)?,
         };
-        let file = File::from(file);
+        let file = Arc::new(File::from(file));
         let opened = file_look(&rustix::fs::fstat(&file)?);
         if opened.node != NodeKind::File {
             // The caller treats a device or pipe like a symbolic link: as something that is not a plain file.
             return Err(Errno::LOOP.into());
         }
-        Ok(Box::new(RealFile { file, opened }))
+        if mode == OpenMode::ReadOften {
+            let (path, file) = (path.to_owned(), Arc::clone(&file));
+            self.kept.keep(KeptFile { path, mode, id: opened.file, file });
+        }
+        Ok(Box::new(self.real_file(path, mode, file, opened)))
     }
 
     fn open_linked(&self, path: &Path) -> io::Result<LinkedFile> {
@@ -148,7 +191,7 @@ impl Disk for RealDisk {
         }
         let file = File::open(target)?;
         let opened = file_look(&rustix::fs::fstat(&file)?);
-        Ok(LinkedFile::Inside(Box::new(RealFile { file, opened })))
+        Ok(LinkedFile::Inside(Box::new(RealFile { file: Arc::new(file), opened, lock: None })))
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -162,11 +205,18 @@ impl Disk for RealDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let ((from, old), (to, new)) = (self.parent(from)?, self.parent(to)?);
-        Ok(rustix::fs::renameat(from, old, to, new)?)
+        self.kept.forget(to);
+        let (folder, old) = self.parent(from)?;
+        if from.parent() == to.parent() {
+            let new = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            return Ok(rustix::fs::renameat(&folder, old, &folder, new)?);
+        }
+        let (to, new) = self.parent(to)?;
+        Ok(rustix::fs::renameat(folder, old, to, new)?)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.kept.forget(path);
         let (parent, name) = self.parent(path)?;
         Ok(rustix::fs::unlinkat(parent, name, AtFlags::empty())?)
     }
@@ -179,6 +229,10 @@ impl Disk for RealDisk {
     fn stat(&self, path: &Path) -> io::Result<FileLook> {
         let (parent, name) = self.parent(path)?;
         Ok(file_look(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    fn glance(&self, path: &Path) -> io::Result<FileLook> {
+        Ok(file_look(&rustix::fs::statat(&self.root, path, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
@@ -239,9 +293,21 @@ fn whole_millis(nanos: impl TryInto<i64>) -> i64 {
 }
 
 struct RealFile {
-    file: File,
+    file: Arc<File>,
     /// The properties at the time of opening.
     opened: FileLook,
+    /// A file to be locked, which stays open without its lock, and where it is kept.
+    lock: Option<(KeptFile, Arc<KeptFiles>)>,
+}
+
+impl Drop for RealFile {
+    fn drop(&mut self) {
+        let Some((file, kept)) = self.lock.take() else { return };
+        // A file that cannot be unlocked is closed, which releases its lock as well.
+        if retry(|| rustix::fs::flock(&self.file, FlockOperation::Unlock)).is_ok() {
+            kept.keep(file);
+        }
+    }
 }
 
 impl DiskFile for RealFile {
@@ -258,7 +324,7 @@ impl DiskFile for RealFile {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.file).write(bytes)
+        (&*self.file).write(bytes)
     }
 
     fn write_note(&self, bytes: &[u8]) -> io::Result<()> {
@@ -328,7 +394,7 @@ mod tests {
                 fs::write(project.path().join(&file), "x").unwrap();
             }
             assert_eq!(disk.open(&file, OpenMode::Read).is_ok(), good, "{file:?}");
-            assert!(good || disk.file_at_once(&file).is_none(), "{file:?}");
+            assert!(good || !matches!(disk.file_at_once(&file), Ok(Some(_))), "{file:?}");
         }
         symlink("b/file", project.path().join("a/file-link")).unwrap();
         for link in ["a/file-link", "a/../a/b/file"] {

@@ -10,10 +10,11 @@ use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 
 use super::blobs::put_texts;
+use super::chat_list::look_at_logs;
 use super::context::{self, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
-use super::journal::{self, JournalFile};
+use super::journal::{self, JournalFile, JournalLines};
 use super::ledger::{self, LedgerFold, LedgerWriter};
 use super::ledger_reader::LedgerReader;
 use super::log::{LogFile, Writing};
@@ -35,10 +36,10 @@ use crate::rules::{
     prepare_deliveries, prepare_entry, source_logs,
 };
 use crate::{
-    About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
-    FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
-    Position, ReadError, Right, RotateError, Rotated, Rotation, SealedName, Seq, StorageError,
-    StorageProblem, Synced, View,
+    About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, ContextId, Delivery, Derived,
+    DerivedState, FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq,
+    NewLine, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, SealedName,
+    Seq, StorageError, StorageProblem, View,
 };
 
 /// The folders of a chat, below its own.
@@ -47,6 +48,13 @@ const FOLDERS: [&str; 6] =
 
 /// The number of ledger lines that are searched for the description of a chat.
 const ABOUT_LINES: usize = 20;
+
+/// The approximate memory of a chat without its view: the places of its lines and of its keys.
+const OPEN_CHAT_BYTES: u64 = 32 * 1024;
+
+/// The length of a known log that is read without a move to another thread. Its bytes are compared with their
+/// checksum, which takes less than the move.
+const READ_AT_ONCE_MAX: u64 = 1024 * 1024;
 
 /// The paths of the files of a chat.
 #[derive(Debug, Clone)]
@@ -80,6 +88,7 @@ impl Paths {
             Derived::Meta => self.messages.join("meta.json"),
             Derived::ContextIndex => self.chat.join("contexts/index.json"),
             Derived::Context(id) => self.chat.join(format!("contexts/archive/{id}.json")),
+            Derived::TokenCounts => self.messages.join("tokens.json"),
         }
     }
 }
@@ -141,7 +150,7 @@ impl ChatFiles {
     /// Reads `chat.json`; `None` if there is none. Refuses a folder of another chat.
     pub(crate) fn read_about(&self) -> Result<Option<About>, StorageError> {
         let path = &self.paths.about;
-        let Some((_, bytes)) = self.env.read(path)? else { return Ok(None) };
+        let Some((_, bytes)) = self.env.read_often(path)? else { return Ok(None) };
         let about = Json::parse_bytes(&bytes).ok();
         let object = about.as_ref().and_then(Json::as_object);
         let owner = object.and_then(|object| object.str("chatKey"));
@@ -173,6 +182,40 @@ impl ChatFiles {
         Ok(held)
     }
 
+    /// Takes the write right if that needs no wait and no sync.
+    pub(crate) fn write_right_if_free(
+        &self,
+        purpose: &str,
+    ) -> Result<Option<HeldRight>, StorageError> {
+        match self.adopted.load(Ordering::Relaxed) {
+            true => self.write_right.take_if_free(purpose),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether the logs of the chat are in memory, so that reading them costs what is new.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        let is_short = self.view_cache.known_len().is_some_and(|len| len <= READ_AT_ONCE_MAX);
+        is_short
+            && self.ledger.last_known(|_| Some(())).is_some()
+            && self.run.last_known(|known| Some(known.len <= READ_AT_ONCE_MAX)) == Some(true)
+    }
+
+    /// Returns the sizes of the logs when they were last read or written. If another process has added to one since,
+    /// the sizes are those of before, which is what a note about an idle chat must say.
+    pub(crate) fn sizes(&self) -> ChatSizes {
+        let (context, ledger) = (
+            self.context.last_known(|known| Some(known.len)),
+            self.ledger.last_known(|known| Some(known.len)),
+        );
+        match (context, ledger, self.run.last_known(|known| Some(known.len))) {
+            (Some(context_bytes), Some(ledger_bytes), Some(journal_bytes)) => {
+                ChatSizes { context_bytes, ledger_bytes, journal_bytes }
+            }
+            _ => look_at_logs(&self.env, &folder_name(&self.key)).0,
+        }
+    }
+
     fn adopt(&self) -> Result<(), StorageError> {
         if let Some(about) = self.stored_about()? {
             let found = about.get("v").and_then(Json::as_u64).unwrap_or(0);
@@ -188,10 +231,11 @@ impl ChatFiles {
             }
         }
         if self.env.syncs() {
-            // A folder is synced for the names in it, so the project folder comes first, for the name `.ship`.
-            let above = ["", ".ship", ".ship/chat"].map(PathBuf::from);
-            let own = ["", "conversations", "messages"].map(|name| self.paths.chat.join(name));
-            for folder in above.iter().chain(&own) {
+            // A folder is synced for the names in it, so the project folder comes first, for the name `.ship`. The
+            // folders of the logs are synced with the logs.
+            for folder in
+                ["", ".ship", ".ship/chat"].map(Path::new).into_iter().chain([&*self.paths.chat])
+            {
                 self.env.sync_folder(folder)?;
             }
         }
@@ -352,34 +396,60 @@ impl ChatFiles {
         Ok(held)
     }
 
+    /// Appends a batch to the context log, durably.
     pub(crate) fn append(
         &self,
         batch: Vec<NewLine>,
         expected: Position,
     ) -> Result<Position, AppendError> {
-        let bytes_max = self.env.options.message_bytes_max;
-        let (batch, texts) = Batch::prepare(batch, expected, bytes_max)?;
-        put_texts(&self.env, &texts)?;
+        let (batch, texts) = self.prepare_batch(batch, expected)?;
+        self.append_prepared(batch, &texts)
+    }
+
+    /// Makes the lines of a batch.
+    pub(crate) fn prepare_batch(
+        &self,
+        batch: Vec<NewLine>,
+        expected: Position,
+    ) -> Result<(Batch, Vec<TextBlob>), RefusedInput> {
+        Batch::prepare(batch, expected, self.env.options.message_bytes_max)
+    }
+
+    pub(crate) fn append_prepared(
+        &self,
+        batch: Batch,
+        texts: &[TextBlob],
+    ) -> Result<Position, AppendError> {
+        put_texts(&self.env, texts)?;
         self.batches.submit(batch, |waiting| self.commit(waiting))
     }
 
     fn commit(&self, waiting: Vec<Batch>) -> Vec<Result<Position, AppendError>> {
-        let count = waiting.len();
-        let right = self.take_write_right("append");
-        let writing = right.and_then(|right| Ok((self.context.begin_writing(&right)?, right)));
-        let (mut writing, right) = match writing {
+        match self.take_write_right("append") {
+            Ok(right) => self.commit_with(&right, waiting, self.env.syncs()),
+            Err(error) => waiting.iter().map(|_| Err(error.share().into())).collect(),
+        }
+    }
+
+    fn commit_with(
+        &self,
+        right: &HeldRight,
+        waiting: Vec<Batch>,
+        sync: bool,
+    ) -> Vec<Result<Position, AppendError>> {
+        let mut writing = match self.context.begin_writing(right) {
             Ok(writing) => writing,
-            Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
+            Err(error) => return waiting.iter().map(|_| Err(error.share().into())).collect(),
         };
         let end = writing.tail().map(|known| context::live_log(known).end);
         let mut appending = Appending::new(&self.key, end);
-        let add = |batch| self.add_batch(&right, &writing, &mut appending, batch);
+        let add = |batch| self.add_batch(right, &writing, &mut appending, batch);
         let added: Vec<Result<Position, AppendError>> = waiting.into_iter().map(add).collect();
         let lines = appending.into_lines();
         if lines.is_empty() {
             return added;
         }
-        match writing.append(&lines, self.env.syncs()) {
+        match writing.append(&lines, sync) {
             Ok(_) => {
                 self.env.changes.note_write(&self.key);
                 added
@@ -438,7 +508,7 @@ impl ChatFiles {
             PreparedRotation::prepare(rotation, &self.key, &sources.logs, bytes_max)?;
         put_texts(&self.env, &texts)?;
         let right = self.take_write_right("rotate")?;
-        let mut writing = self.context.begin_writing(&right)?;
+        let mut writing = self.context.begin_unsynced(&right)?;
         if writing.tail().is_none() {
             self.check_first()?;
         }
@@ -454,8 +524,8 @@ impl ChatFiles {
         let damage = sources.quarantine_damage(&self.env, &self.paths.quarantine)?;
         let sealed = rotated.sealed.as_ref().map(|name| sealed_path(&self.paths.archive, name));
         published::publish(log, &self.env, &mut writing, &self.key, sealed.as_deref())?;
-        // That log is not read again.
-        self.view_cache.forget();
+        // The view of the log before is not asked for again.
+        self.view_cache.keep_published(writing.take_published());
         self.link_active();
         self.env.changes.note_write(&self.key);
         Ok(Rotated { damage, ..rotated })
@@ -490,12 +560,25 @@ impl ChatFiles {
         StorageError::Damaged { path: self.paths.live.clone(), what }
     }
 
+    pub(crate) fn is_begun(&self) -> Result<bool, ReadError> {
+        let is_begun = self.env.stat(&self.paths.live)?.is_some();
+        if !is_begun {
+            self.check_first()?;
+        }
+        Ok(is_begun)
+    }
+
     pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
         let view = self.view_cache.read(&self.env, &self.paths.live)?;
         if view.is_none() {
             self.check_first()?;
         }
         Ok(view)
+    }
+
+    /// Returns the approximate memory of the chat, in bytes.
+    pub(crate) fn cached_bytes(&self) -> u64 {
+        OPEN_CHAT_BYTES + self.view_cache.bytes()
     }
 
     /// Forgets the cached view to free its memory.
@@ -526,9 +609,9 @@ impl ChatFiles {
         let right = self.take_write_right("accept");
         let writing = right.and_then(|right| Ok((self.ledger_to_write(&right)?, right)));
         match writing {
-            Ok((writing, _right)) => {
+            Ok((writing, right)) => {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
-                let cursor = || self.cursor();
+                let cursor = || self.cursor_for(&right);
                 let chat = &self.key;
                 let mut writer = LedgerWriter { env, chat, folder, writing, cursor: &cursor };
                 let added = writer.add(waiting, self.env.syncs());
@@ -567,6 +650,9 @@ impl ChatFiles {
         after: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Vec<LedgerLine>, ReadError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
         let start = self.ledger.last_known(|known| ledger::start_after(known, after));
         if let Some(start) = start
             && let Some(lines) = self.ledger_reader().after_known_line(start, after, limit)?
@@ -589,27 +675,35 @@ impl ChatFiles {
         Ok(self.ledger_reader().open_deliveries()?)
     }
 
-    pub(crate) fn begin_journal(&self, about: Object) -> Result<(), StorageError> {
-        journal::begin_journal(&self.run, &self.take_write_right("begin_journal")?, about)
+    pub(crate) fn begin_journal(
+        &self,
+        right: &HeldRight,
+        about: Object,
+    ) -> Result<(), StorageError> {
+        journal::begin_journal(&self.run, right, about)
     }
 
     pub(crate) fn add_to_journal(
         &self,
-        parts: Vec<Object>,
-        when: Synced,
+        right: &HeldRight,
+        parts: &JournalLines,
+        sync: bool,
     ) -> Result<(), StorageError> {
-        let sync = when == Synced::Now && self.env.syncs();
-        journal::append(&self.run, &self.take_write_right("journal")?, parts, sync)
+        put_texts(&self.env, &parts.texts)?;
+        journal::append(&self.run, right, &parts.lines, sync)
     }
 
     pub(crate) fn journal(&self) -> Result<Vec<Object>, ReadError> {
         Ok(journal::read(&self.run)?)
     }
 
-    pub(crate) fn record_request(&self, request: Object) -> Result<(), StorageError> {
-        let right = self.take_write_right("record_request")?;
+    pub(crate) fn record_request(
+        &self,
+        right: &HeldRight,
+        request: Object,
+    ) -> Result<(), StorageError> {
         let Paths { quarantine, archive, .. } = &self.paths;
-        journal::record(&self.requests, &right, request, quarantine, archive)
+        journal::record(&self.requests, right, request, quarantine, archive)
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
@@ -649,14 +743,12 @@ impl ChatFiles {
         value.set("source", source);
         let _right = self.take_write_right("put_derived")?;
         let text = format!("{}\n", Json::from(value));
-        self.env.replace(&self.paths.derived(which), text.as_bytes())
+        self.env.replace_unsynced(&self.paths.derived(which), text.as_bytes())
     }
 
     pub(crate) fn remove_derived(&self, which: &Derived) -> Result<(), StorageError> {
         let _right = self.take_write_right("remove_derived")?;
-        let path = self.paths.derived(which);
-        self.env.remove(&path)?;
-        self.env.sync_folder(path.parent().unwrap_or(Path::new("")))
+        self.env.remove(&self.paths.derived(which))
     }
 
     pub(crate) fn set_derived_aside(&self, which: &Derived) -> Result<(), StorageError> {

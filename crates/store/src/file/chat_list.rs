@@ -1,31 +1,30 @@
-//! Lists the folders of chats by pages, with three calls for each.
+//! Lists the folders of chats by pages.
 //!
-//! A page costs one look at every chat, and only the chats of the page are looked into. Nothing is kept in memory
-//! between two pages.
+//! The order comes from what is known of all chats. Only the chats of a page are looked into.
 
 use std::cmp::Reverse;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::idle_chats;
+use super::known_chats::{ChatListEntry, FolderPlace, KnownChats};
 use super::store::FileStore;
 use super::store_env::Env;
-use crate::disk::TimedLook;
-use crate::{ChatCursor, ChatLook, ChatPage, ChatSizes, StorageError, Timestamp};
+use crate::disk::{FolderLooks, TimedLook};
+use crate::{ChatCursor, ChatLook, ChatPage, ChatSizes, OverviewPage, StorageError, Timestamp};
 
-const FOLDER: &str = ".ship/chat";
-
-/// The place of a folder in the list: the newest activity first, and those without any last.
-type FolderPlace = (Reverse<Option<Timestamp>>, String);
+/// The folder that has a folder for each chat.
+pub(super) const CHATS: &str = ".ship/chat";
 
 /// Looks at the logs of a chat. A folder or a log that cannot be looked at counts as empty.
 pub(super) fn look_at_logs(env: &Env, folder: &str) -> (ChatSizes, Option<Timestamp>) {
-    let looks = env.disk.looks_below(Path::new(FOLDER)).ok().flatten();
+    let looks = env.disk.looks_below(Path::new(CHATS)).ok().flatten();
     look_with(env, looks.as_deref(), folder)
 }
 
-fn look_with(
+/// Looks at the logs of a chat, through the open folder of all chats if the disk has one.
+pub(super) fn look_with(
     env: &Env,
-    looks: Option<&dyn crate::disk::FolderLooks>,
+    looks: Option<&dyn FolderLooks>,
     folder: &str,
 ) -> (ChatSizes, Option<Timestamp>) {
     let look = |log: &str| -> Option<TimedLook> {
@@ -33,7 +32,7 @@ fn look_with(
         match looks {
             Some(looks) => looks.look(&path).ok(),
             None => {
-                let path = Path::new(FOLDER).join(path);
+                let path = Path::new(CHATS).join(path);
                 let modified = env.disk.modified(&path).ok().flatten();
                 Some(TimedLook { look: env.disk.stat(&path).ok()?, modified })
             }
@@ -53,30 +52,59 @@ impl FileStore {
         after: Option<&ChatCursor>,
         limit: usize,
     ) -> Result<ChatPage, StorageError> {
+        let (listed, next) = self.listed(after, limit, KnownChats::look_at_changed, |_| true)?;
+        Ok(ChatPage { chats: self.look_at_listed(listed), next })
+    }
+
+    /// Returns a page of the chats in which something may be left to do. The first one looks at every chat: it decides
+    /// about work, and not only about the order.
+    pub(super) fn page_with_work(
+        &self,
+        after: Option<&ChatCursor>,
+        limit: usize,
+    ) -> Result<ChatPage, StorageError> {
+        let (listed, next) =
+            self.listed(after, limit, KnownChats::look_at_all, ChatListEntry::may_have_work)?;
+        Ok(ChatPage { chats: self.look_at_listed(listed), next })
+    }
+
+    /// Returns the page of at most `limit` chats behind a place, with what a list shows of each.
+    pub(super) fn overview_page(
+        &self,
+        after: Option<&ChatCursor>,
+        limit: usize,
+    ) -> Result<OverviewPage, StorageError> {
+        let (listed, next) = self.listed(after, limit, KnownChats::look_at_changed, |_| true)?;
+        let chats = listed.iter().filter_map(|listed| self.overview(listed)).collect();
+        Ok(OverviewPage { chats, next })
+    }
+
+    /// Returns the wanted chats behind a place, and the place behind them if others follow. `begin` brings the list up
+    /// to date for a first page.
+    fn listed(
+        &self,
+        after: Option<&ChatCursor>,
+        limit: usize,
+        begin: impl FnOnce(&mut KnownChats, &Env) -> Result<(), StorageError>,
+        is_wanted: impl Fn(&ChatListEntry) -> bool,
+    ) -> Result<(Vec<ChatListEntry>, Option<ChatCursor>), StorageError> {
         let after = after.and_then(read_cursor);
-        let idle = idle_chats::read(&self.env)?;
-        let looks = self.env.disk.looks_below(Path::new(FOLDER)).ok().flatten();
-        let mut folders: Vec<(FolderPlace, ChatSizes)> = Vec::new();
-        for folder in self.env.list(Path::new(FOLDER))? {
-            let (sizes, activity) = look_with(&self.env, looks.as_deref(), &folder);
-            folders.push(((Reverse(activity), folder), sizes));
+        // A chat whose note is lost counts as one with work.
+        let _ = self.idle.write();
+        let mut known = self.known.lock();
+        match after {
+            None => begin(&mut known, &self.env)?,
+            Some(_) => known.go_on(&self.env)?,
         }
-        folders.retain(|(place, _)| after.as_ref().is_none_or(|after| place > after));
-        folders.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let mut page = ChatPage { chats: Vec::new(), next: None };
-        let mut last = None;
-        for (place, sizes) in folders {
-            if page.chats.len() >= limit.max(1) {
-                page.next = last.as_ref().map(cursor_at);
-                break;
-            }
-            if let Some(look) = self.look_at_folder(&place.1) {
-                let may_have_work = idle.get(&place.1) != Some(&sizes);
-                page.chats.push(ChatLook { sizes, activity: place.0.0, may_have_work, ..look });
-            }
-            last = Some(place);
-        }
-        Ok(page)
+        let mut behind = known.after(after.as_ref()).filter(is_wanted);
+        let page: Vec<ChatListEntry> = behind.by_ref().take(limit.max(1)).collect();
+        let has_more = behind.next().is_some();
+        let next = page.last().filter(|_| has_more).map(|last| cursor_at(&last.place));
+        Ok((page, next))
+    }
+
+    fn look_at_listed(&self, listed: Vec<ChatListEntry>) -> Vec<ChatLook> {
+        listed.iter().filter_map(|listed| self.look_at_folder(listed)).collect()
     }
 }
 
@@ -92,5 +120,5 @@ fn read_cursor(cursor: &ChatCursor) -> Option<FolderPlace> {
         "-" => None,
         millis => Some(Timestamp::from_millis(millis.parse().ok()?)),
     };
-    Some((Reverse(activity), folder.to_owned()))
+    Some((Reverse(activity), Arc::from(folder)))
 }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::chat::ChatFiles;
 use super::ledger;
+use super::right::HeldRight;
 use crate::disk::FileLook;
 use crate::{
     ANSWER_KEY, AnsweredEntries, LedgerBody, LedgerLine, LedgerSeq, Metadata, ReadError,
@@ -36,23 +37,43 @@ impl ChatFiles {
     /// Returns the last entry that the context has promoted. The log is read only if another program has changed it
     /// since the last time. If there is no readable live log, the newest sealed one decides.
     pub(crate) fn cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
-        let Some(log) = self.env.stat(&self.paths.live)? else { return self.sealed_cursor() };
+        self.find_cursor(|| self.cursor_in_view())
+    }
+
+    /// Returns the cursor for a writer. It reads a changed log like a write does, which a later write then need not do.
+    pub(super) fn cursor_for(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
+        self.find_cursor(|| match self.context.begin_unsynced(right) {
+            Ok(writing) => Ok(writing.tail().and_then(|known| known.fold.inbox())),
+            Err(StorageError::Damaged { .. }) => self.cursor_in_view(),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn find_cursor(
+        &self,
+        read: impl FnOnce() -> Result<Option<LedgerSeq>, StorageError>,
+    ) -> Result<Option<LedgerSeq>, StorageError> {
+        let Some(log) = self.env.glance(&self.paths.live)? else { return self.sealed_cursor() };
         let ours = self.context.last_known(|known| {
             ((known.file, known.len) == (log.file, log.len)).then(|| known.fold.inbox())
         });
         if let Some(cursor) = ours.or_else(|| self.cursors.get(log)) {
             return Ok(cursor);
         }
-        let cursor = match self.view() {
-            Ok(view) => view.and_then(|view| view.inbox),
+        let cursor = read()?;
+        self.cursors.set(log, cursor);
+        Ok(cursor)
+    }
+
+    fn cursor_in_view(&self) -> Result<Option<LedgerSeq>, StorageError> {
+        match self.view() {
+            Ok(view) => Ok(view.and_then(|view| view.inbox)),
             // A message is accepted even if the log cannot be read: the next run repairs the log.
             Err(error) => {
                 pass_failed_read_on(error)?;
-                self.sealed_cursor()?
+                self.sealed_cursor()
             }
-        };
-        self.cursors.set(log, cursor);
-        Ok(cursor)
+        }
     }
 
     fn sealed_cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {

@@ -10,7 +10,7 @@ use super::log_reading::scan_log;
 use super::right::HeldRight;
 use super::store_env::Env;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, leaves_room};
-use crate::rules::{prepare_body, restore_texts};
+use crate::rules::{TextBlob, prepare_body, restore_texts};
 use crate::{FORMAT_VERSION, StorageError};
 
 /// The size at which a record of model calls is sealed, because opening a chat reads the live one whole.
@@ -93,6 +93,11 @@ fn seal_if_large(
     writing.publish(&head_lines(&journal.env, Object::new()), next, Some(&sealed))
 }
 
+/// Whether the next record surely adds a line to the file and does nothing else.
+pub(crate) fn only_appends(journal: &JournalFile) -> bool {
+    journal.last_known(|known| Some(known.len <= JOURNAL_BYTES_MAX / 2)) == Some(true)
+}
+
 /// Appends an object to a journal that is sealed in `archive`. A journal that was lost or has no head is replaced:
 /// nothing depends on such a record, so it must not stop a run.
 pub(crate) fn record(
@@ -110,40 +115,51 @@ pub(crate) fn record(
     if is_lost {
         replace_unreadable(journal, right, aside, Some(archive))?;
     }
-    append(journal, right, vec![part], false)?;
+    let JournalLines { lines, texts } = wrap_objects(journal, vec![part])?;
+    put_texts(&journal.env, &texts)?;
+    append(journal, right, &lines, false)?;
     seal_if_large(journal, right, archive)
 }
 
-/// Appends objects to a journal, which is created if there is none.
+/// Appends lines to a journal, which is created if there is none.
 pub(crate) fn append(
     journal: &JournalFile,
     right: &HeldRight,
-    parts: Vec<Object>,
+    lines: &[UnnumberedLine],
     sync: bool,
 ) -> Result<(), StorageError> {
-    let env = &journal.env;
-    let draft = |part: Object| wrap_object(journal, part);
-    let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
     let mut writing = journal.begin_writing(right)?;
     if writing.tail().is_none() {
-        writing.publish(&head_lines(env, Object::new()), 1, None)?;
+        writing.publish(&head_lines(&journal.env, Object::new()), 1, None)?;
     }
-    if !drafts.is_empty() {
-        writing.append(&drafts, sync)?;
+    if !lines.is_empty() {
+        writing.append(lines, sync)?;
     }
     Ok(())
 }
 
-/// Wraps an object as `data`, so that it may have any field.
-fn wrap_object(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
-    let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
+/// The lines of objects in a journal, and the texts that must be stored before them.
+pub(crate) struct JournalLines {
+    pub(crate) lines: Vec<UnnumberedLine>,
+    pub(crate) texts: Vec<TextBlob>,
+}
+
+/// Makes a line of each object, which is wrapped as `data`, so that it may have any field.
+pub(crate) fn wrap_objects(
+    journal: &JournalFile,
+    objects: Vec<Object>,
+) -> Result<JournalLines, StorageError> {
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    let env = &journal.env;
-    let prepared = prepare_body(LineKind::Event, body, &name, env.options.message_bytes_max);
-    let (line, texts) = prepared
-        .map_err(|refused| StorageError::Refused { path: journal.path.clone(), refused })?;
-    put_texts(env, &texts)?;
-    Ok(line)
+    let bytes_max = journal.env.options.message_bytes_max;
+    let (mut lines, mut texts) = (Vec::with_capacity(objects.len()), Vec::new());
+    for object in objects {
+        let body = Object::from([("event", Json::from("part")), ("data", object.into())]);
+        let (line, own) = prepare_body(LineKind::Event, body, &name, bytes_max)
+            .map_err(|refused| StorageError::Refused { path: journal.path.clone(), refused })?;
+        lines.push(line);
+        texts.extend(own);
+    }
+    Ok(JournalLines { lines, texts })
 }
 
 /// Makes the head of a journal, twice: no other line can replace it when one of the two is damaged.

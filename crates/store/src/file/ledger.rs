@@ -108,6 +108,16 @@ impl LedgerWriter<'_, '_> {
             let known = known.map_err(AcceptError::from);
             results.push(known.and_then(|known| accepting.add(addition, known)));
         }
+        let is_known = |result: &Result<Accepted, AcceptError>| {
+            result.as_ref().is_ok_and(|accepted| accepting.had_before(*accepted))
+        };
+        // An entry that another process has written is known once it is on disk.
+        if results.iter().any(is_known)
+            && let Err(error) = self.writing.sync_adopted()
+        {
+            let failed = |result: Result<_, _>| result.and_then(|_| Err(error.share().into()));
+            return results.into_iter().map(failed).collect();
+        }
         if accepting.lines().is_empty() {
             return results;
         }

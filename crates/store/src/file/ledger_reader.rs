@@ -35,7 +35,7 @@ impl LedgerReader<'_> {
     ) -> Result<Vec<RawLine>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
-        let len = file.stat().map_err(failed)?.len;
+        let len = file.stat_when_opened().map_err(failed)?.len;
         let mut block = TAIL_BYTES;
         loop {
             let from = len.saturating_sub(block);
@@ -129,7 +129,7 @@ impl LedgerReader<'_> {
         let path = live_path(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
-        let look = file.stat().map_err(failed)?;
+        let look = file.stat_when_opened().map_err(failed)?;
         if look.file != start.file || look.len < start.offset {
             return Ok(None);
         }
@@ -196,7 +196,7 @@ impl LedgerReader<'_> {
         }
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
-        let len = file.stat().map_err(failed)?.len;
+        let len = file.stat_when_opened().map_err(failed)?.len;
         lines_after(&*file, len, after, limit, is_content_line).map_err(failed)
     }
 

@@ -107,6 +107,21 @@ pub(crate) struct Writing<'a, F> {
     state: MutexGuard<'a, LogFileState<F>>,
     /// The open file; `None` if there is no file yet.
     file: Option<Box<dyn DiskFile>>,
+    /// The file that this writing has published.
+    published: Option<PublishedFile>,
+}
+
+/// A whole file that was just written, and its bytes.
+pub(crate) struct PublishedFile {
+    look: FileLook,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl PublishedFile {
+    /// Whether a file is this one, and nothing was added to it.
+    pub(crate) fn is_whole_in(&self, look: FileLook) -> bool {
+        (look.file, look.len) == (self.look.file, self.bytes.len() as u64)
+    }
 }
 
 impl<F: Fold> LogFile<F> {
@@ -128,10 +143,21 @@ impl<F: Fold> LogFile<F> {
 
     /// Prepares a write: undoes a failed one, reads lines of other processes, cuts a torn tail, and syncs what this
     /// process did not write.
-    pub(crate) fn begin_writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
+    pub(crate) fn begin_writing(&self, right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
+        let mut writing = self.begin_unsynced(right)?;
+        writing.sync_adopted()?;
+        Ok(writing)
+    }
+
+    /// Like [`LogFile::begin_writing`], for a caller that acknowledges nothing before the file is synced: an append and
+    /// a sealing sync what this process did not write, too.
+    pub(crate) fn begin_unsynced(
+        &self,
+        _right: &HeldRight,
+    ) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock();
         let file = self.env.open(&self.path, OpenMode::Append)?;
-        let mut writing = Writing { log: self, state, file };
+        let mut writing = Writing { log: self, state, file, published: None };
         writing.bring_up_to_date()?;
         Ok(writing)
     }
@@ -143,7 +169,8 @@ impl<F: Fold> LogFile<F> {
     ) -> Result<Writing<'_, F>, StorageError> {
         let mut state = self.state.lock();
         state.tail = None;
-        Ok(Writing { log: self, state, file: self.env.open(&self.path, OpenMode::Append)? })
+        let file = self.env.open(&self.path, OpenMode::Append)?;
+        Ok(Writing { log: self, state, file, published: None })
     }
 
     /// Asks the last known state of the file, which may have changed since. Returns `None` if nothing is known, or
@@ -199,7 +226,7 @@ impl<F: Fold> Writing<'_, F> {
         self.read(Span { offset: 0, len: self.tail().map_or(0, |known| known.len) })
     }
 
-    /// Reads what was added since the last look, sets torn bytes aside, and syncs what this process did not write.
+    /// Reads what was added since the last look, and sets torn bytes aside.
     fn bring_up_to_date(&mut self) -> Result<(), StorageError> {
         let Some(file) = &self.file else {
             return match self.state.tail.is_some() {
@@ -208,8 +235,12 @@ impl<F: Fold> Writing<'_, F> {
                 false => Ok(()),
             };
         };
-        let look = file.stat().map_err(self.log.io_error("look at"))?;
-        let settled = self.read_new_lines(look).and_then(|()| self.sync_adopted());
+        let look = file.stat_when_opened().map_err(self.log.io_error("look at"))?;
+        let settled = self.read_new_lines(look).and_then(|()| match self.state.unsyncable {
+            // No later sync of this file can be trusted.
+            true => self.sync_adopted(),
+            false => Ok(()),
+        });
         match (settled, self.state.failed_append.take()) {
             // Only a look that succeeds ends an earlier failure; until then, each error names its cause.
             (Err(error), Some(cause)) => {
@@ -221,7 +252,7 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Syncs the lines and the file name that another process wrote, because they may not be on disk.
-    fn sync_adopted(&mut self) -> Result<(), StorageError> {
+    pub(crate) fn sync_adopted(&mut self) -> Result<(), StorageError> {
         let synced = self.tail().is_none_or(|known| known.synced) || !self.log.env.syncs();
         if synced && !(self.state.unsyncable && self.tail().is_some()) {
             return Ok(());
@@ -270,7 +301,9 @@ impl<F: Fold> Writing<'_, F> {
         sync: bool,
     ) -> Result<u64, StorageError> {
         let known = self.state.tail.as_ref().expect("an append follows a look at the log");
-        let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
+        let (first, count) = (known.next_seq(), drafts.len() as u64);
+        // Earlier lines that this sync makes durable too, and perhaps the name of the file.
+        let (loose, adopted) = (known.loose, !known.synced);
         // The checksum of a single line shows whether it is whole; only several lines need the marks of a batch.
         let batch = (count > 1).then_some((first, first + count - 1));
         self.check_room(drafts, first)?;
@@ -281,22 +314,32 @@ impl<F: Fold> Writing<'_, F> {
         let file = self.file.as_ref().expect("a log that is known is open");
         let written = write_all(&**file, &bytes).map_err(self.log.io_error("write"));
         let written = written.and_then(|()| match sync {
-            true => file.sync().map_err(self.log.io_error("sync")),
+            true => self.sync_appended(&**file),
             false => Ok(()),
         });
         if let Err(error) = written {
             // Earlier lines that this sync should have made durable may be in memory alone.
-            self.state.unsyncable |= sync && loose;
+            self.state.unsyncable |= sync && (loose || adopted);
             self.cut_failed_append(&error);
             return Err(error);
         }
         let known = self.state.tail.as_mut().expect("an append follows a look at the log");
         known.loose = !sync;
+        known.synced |= sync;
         known.extend(&bytes);
         known.last_seq = first + count - 1;
         known.given = known.last_seq;
         known.add_lines(&bytes, &spans);
         Ok(first)
+    }
+
+    /// Makes appended lines durable, and the name of their file, if another process gave it.
+    fn sync_appended(&self, file: &dyn DiskFile) -> Result<(), StorageError> {
+        file.sync().map_err(self.log.io_error("sync"))?;
+        match self.tail().is_some_and(|known| !known.synced) {
+            true => self.log.env.sync_folder(self.log.folder()),
+            false => Ok(()),
+        }
     }
 
     /// Cuts off the bytes that a failed append may have left. If that fails too, the next write examines them: a
@@ -349,7 +392,13 @@ impl<F: Fold> Writing<'_, F> {
         known.extend(&bytes);
         known.add_lines(&bytes, &spans);
         self.state.tail = Some(known);
+        self.published = Some(PublishedFile { look, bytes });
         Ok(())
+    }
+
+    /// Returns the file that was just published.
+    pub(crate) fn take_published(&mut self) -> Option<PublishedFile> {
+        self.published.take()
     }
 
     /// Refuses lines with numbers that no reader accepts.

@@ -75,7 +75,7 @@ impl LedgerReader<'_> {
         let path = live_path(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
-        let look = file.stat().map_err(failed)?;
+        let look = file.stat_when_opened().map_err(failed)?;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
         let is_same = |known: &KnownKey| {
             is_same_log(&*file, look, (known.file, known.len), &known.ending).map_err(failed)

@@ -30,7 +30,8 @@ impl ChatFiles {
         // The records of requests are read in the archive too.
         for (log, archive) in [(&self.run, None), (&self.requests, Some(&*self.paths.archive))] {
             let loss = self.log_loss(&log.path)?;
-            if is_unreadable(log.begin_writing(&right))? {
+            // What it has got is synced before something is written to it.
+            if is_unreadable(log.begin_unsynced(&right))? {
                 journal::replace_unreadable(log, &right, &self.paths.quarantine, archive)?;
                 self.note_new_log(&log.path, loss);
             }
@@ -48,15 +49,15 @@ impl ChatFiles {
         Ok(notes)
     }
 
-    /// Returns the ledger, ready for additions. A missing ledger or one without a head is repaired first, and so is
+    /// Returns the ledger, ready for additions, which sync what other processes have written. A missing ledger or one without a head is repaired first, and so is
     /// the context log: no message is refused because of damage.
     pub(super) fn ledger_to_write(
         &self,
         right: &HeldRight,
     ) -> Result<Writing<'_, LedgerFold>, StorageError> {
-        match self.ledger.begin_writing(right) {
+        match self.ledger.begin_unsynced(right) {
             // The next number must be above the context's cursor, so the context log must be readable too.
-            Ok(writing) if writing.tail().is_some() => match self.cursor() {
+            Ok(writing) if writing.tail().is_some() => match self.cursor_for(right) {
                 Err(StorageError::Damaged { .. }) => {}
                 _ => return Ok(writing),
             },
@@ -65,7 +66,7 @@ impl ChatFiles {
         }
         self.repair_context(right)?;
         self.repair_ledger(right)?;
-        self.ledger.begin_writing(right)
+        self.ledger.begin_unsynced(right)
     }
 
     /// Writes `chat.json` again if it is missing or unreadable.
@@ -89,7 +90,7 @@ impl ChatFiles {
         let loss = self.log_loss(live)?;
         let sealed = match self.env.stat(live)?.is_none() {
             true => self.sealed_names()?,
-            false if !is_unreadable(self.context.begin_writing(right))? => return Ok(()),
+            false if !is_unreadable(self.context.begin_unsynced(right))? => return Ok(()),
             false => self.sealed_names()?,
         };
         let found = self.env.read(live)?.map(|(_, bytes)| scan_log(live, &bytes));
@@ -166,7 +167,7 @@ impl ChatFiles {
         let (chat, cursor) = (&self.key, || self.cursor());
         let writer = |writing| LedgerWriter { env, chat, folder, writing, cursor: &cursor };
         if !self.is_ledger_lost()? {
-            match self.ledger.begin_writing(right) {
+            match self.ledger.begin_unsynced(right) {
                 Ok(writing) => {
                     if writer(writing).seal_if_behind()? {
                         let message = "it was an older copy of a sealed ledger, and was set aside";

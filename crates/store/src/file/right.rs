@@ -124,27 +124,38 @@ impl RightFile {
         purpose: &str,
         attempt: Attempt,
     ) -> Result<Option<HeldRight>, StorageError> {
-        let taken = {
-            let mut taken = self.taken.lock();
-            std::mem::replace(&mut *taken, true)
-        };
-        let failed = |error| StorageError::io("lock", &self.path, error);
-        if !taken {
-            let mut held = HeldRight::of(self);
-            let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
-            // If another process has the lock, dropping `held` lets other threads of this process try again.
-            if file.try_lock().map_err(failed)? {
-                self.write_note(&*file, purpose);
-                held.locked = Some(file.stat_when_opened().map_err(failed)?.file);
-                held.file = Some(file);
-                return Ok(Some(held));
-            }
+        if let Some(held) = self.take_if_free(purpose)? {
+            return Ok(Some(held));
         }
         match attempt {
             Attempt::MoreToCome => Ok(None),
             Attempt::Last => Err(self.busy_error(self.holder()?, self.env.options.lock_wait_ms)),
             Attempt::Only => Err(self.busy_error(self.holder()?, 0)),
         }
+    }
+
+    /// Takes the right if it is free now, without a wait of any kind.
+    pub(crate) fn take_if_free(
+        self: &Arc<Self>,
+        purpose: &str,
+    ) -> Result<Option<HeldRight>, StorageError> {
+        let taken = std::mem::replace(&mut *self.taken.lock(), true);
+        if taken {
+            return Ok(None);
+        }
+        let failed = |error| StorageError::io("lock", &self.path, error);
+        let mut held = HeldRight::of(self);
+        let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
+        // If another process has the lock, dropping `held` lets other threads of this process try again.
+        if !file.try_lock().map_err(failed)? {
+            return Ok(None);
+        }
+        self.write_note(&*file, purpose);
+        if self.right == Right::Lane {
+            held.locked = Some(file.stat_when_opened().map_err(failed)?.file);
+        }
+        held.file = Some(file);
+        Ok(Some(held))
     }
 
     /// Writes a note about this holder, unless this process wrote one a moment ago: a note changes a file, and a
@@ -156,7 +167,7 @@ impl RightFile {
             let age = now.millis() - last.since.millis();
             let same = self.right == Right::Write || last.purpose == purpose;
             // The age is negative if the clock went back.
-            last.pid() == Some(std::process::id()) && same && (0..NOTE_MS).contains(&age)
+            last.pid() == Some(self.env.process) && same && (0..NOTE_MS).contains(&age)
         });
         if !fresh {
             // A right without its note is still held.
@@ -211,7 +222,7 @@ impl HeldRight {
     pub(crate) fn check(&self) -> Result<(), StorageError> {
         let Some(locked) = self.locked else { return Ok(()) };
         let path = &self.source.path;
-        match self.source.env.stat(path)?.is_some_and(|there| there.file == locked) {
+        match self.source.env.glance(path)?.is_some_and(|there| there.file == locked) {
             true => Ok(()),
             false => {
                 self.lost.note();
@@ -257,8 +268,10 @@ pub(super) fn note_bytes(now: Timestamp, purpose: &str) -> Vec<u8> {
 }
 
 pub(super) fn read_note(file: &dyn DiskFile) -> Option<Holder> {
-    let bytes = read_from(file, 0, 4 * NOTE_LEN as u64).ok()?;
-    let line = bytes.split(|&byte| byte == b'\n').next()?;
+    // One call reads all of it; a note is only for people.
+    let mut bytes = [0; 4 * NOTE_LEN];
+    let len = file.read_at(&mut bytes, 0).ok()?;
+    let line = bytes[..len].split(|&byte| byte == b'\n').next()?;
     let note = Json::parse_bytes(line).ok()?;
     Some(Holder {
         host: None,

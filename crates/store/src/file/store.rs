@@ -1,9 +1,11 @@
-//! The file store behind the traits: each call moves to a thread that may block.
+//! The file store behind the traits. A call that reads little, or that writes without a sync, is done at once; each other
+//! call moves to a thread that may block.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 use tokio::sync::RwLock;
 use tokio::time::Instant;
@@ -12,6 +14,8 @@ use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::chat_list::look_at_logs;
 use super::idle_chats::IdleNotes;
+use super::journal;
+use super::known_chats::{ChatListEntry, KnownChats};
 use super::log_reading::first_line;
 use super::memory;
 use super::message_count;
@@ -27,10 +31,10 @@ use crate::{
     Chat, ChatContent, ChatCursor, ChatKey, ChatLook, ChatOverview, ChatPage, ChatSizes, ChatState,
     ContextId, ContextLog, Delivery, Derived, DerivedFiles, DerivedState, Import, ImportError,
     Imported, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor,
-    LinesPage, MemoryError, MessageId, MessagePlace, Moment, NewLine, Position, ProjectRecords,
-    PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords,
-    SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture,
-    StoreOptions, Synced, View,
+    LinesPage, MemoryError, MessageId, MessagePlace, Moment, NewLine, OverviewPage, Position,
+    ProjectRecords, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation,
+    RunRecords, SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store,
+    StoreFuture, StoreOptions, Synced, View,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -45,7 +49,8 @@ pub struct FileStore {
     pub(super) env: Arc<Env>,
     open: Arc<OpenChats>,
     records: Arc<FileRecords>,
-    idle: Arc<IdleNotes>,
+    pub(super) idle: Arc<IdleNotes>,
+    pub(super) known: Arc<Mutex<KnownChats>>,
 }
 
 impl FileStore {
@@ -63,7 +68,9 @@ impl FileStore {
     pub fn on_disk(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
         let env = Arc::new(Env::new(disk, options));
         let records = Arc::new(FileRecords::new(Arc::clone(&env)));
-        Self { env, open: Arc::default(), records, idle: Arc::default() }
+        let open = Arc::new(OpenChats::new(env.options.cache_bytes));
+        let idle = Arc::new(IdleNotes::new(Arc::clone(&env)));
+        Self { env, open, records, idle, known: Arc::default() }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -85,20 +92,40 @@ impl FileStore {
         Ok(Some(chat))
     }
 
+    fn create_chat(
+        &self,
+        mut chat: Arc<ChatFiles>,
+        is_there: bool,
+        about: &About,
+    ) -> Result<Arc<dyn Chat>, StorageError> {
+        if !is_there {
+            // What was known is of a chat that is gone.
+            let key = chat.key.clone();
+            drop(chat);
+            self.open.forget(&key);
+            chat = self.chat(&key);
+        }
+        chat.create(about)?;
+        Ok(self.to_chat(chat))
+    }
+
     /// Returns a chat as a trait object.
     fn to_chat(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
         Arc::new(FileChat { chat, store: self.clone() })
     }
 
     /// Returns what a list shows of the chat in a folder; `None` if the folder is not a chat.
-    fn overview(&self, folder: &str) -> Option<ChatOverview> {
+    pub(super) fn overview(&self, listed: &ChatListEntry) -> Option<ChatOverview> {
         // The quick reading suffices for nearly every chat. The slow one finds out what is wrong with the others.
-        if let Some((key, content)) = overview::read_overview(&self.env, folder) {
-            return Some(ChatOverview { key: Ok(key), content: Ok(Some(content)) });
+        if let Some((key, content)) = overview::read_overview(&self.env, &listed.place.1) {
+            let (sizes, activity) = (listed.sizes, listed.place.0.0);
+            let may_have_work = listed.may_have_work();
+            let look = ChatLook { key: Ok(key), sizes, activity, may_have_work };
+            return Some(ChatOverview { look, content: Ok(Some(content)) });
         }
-        let look = self.look_at_folder(folder)?;
+        let look = self.look_at_folder(listed)?;
         let content = look.key.as_ref().map_or(Ok(None), |key| self.content(key));
-        Some(ChatOverview { key: look.key, content })
+        Some(ChatOverview { look, content })
     }
 
     /// Reads what a list shows of a chat, whatever is wrong with its files.
@@ -118,49 +145,63 @@ impl FileStore {
 
     /// Looks at a folder below `.ship/chat`; `None` if it is not a chat. A problem is reported for its own chat,
     /// and the others are listed all the same.
-    pub(super) fn look_at_folder(&self, folder: &str) -> Option<ChatLook> {
+    pub(super) fn look_at_folder(&self, listed: &ChatListEntry) -> Option<ChatLook> {
+        let folder = &*listed.place.1;
         let paths = Paths::new(folder);
-        match self.look_into(folder, &paths) {
-            Ok(look) => look,
+        let (sizes, activity) = look_at_logs(&self.env, folder);
+        let key = match self.key_in_folder(folder, &paths, sizes) {
+            Ok(key) => key?,
             Err(error) => {
-                Some(unreadable_chat(&paths, StorageProblemKind::Damage, &error.to_string()))
+                Err(unreadable_chat(&paths, StorageProblemKind::Damage, &error.to_string()))
             }
-        }
+        };
+        Some(ChatLook { key, sizes, activity, may_have_work: listed.idle != Some(sizes) })
     }
 
-    fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
+    /// Returns the key of the chat in a folder, or the problem with it; `None` if the folder is not a chat.
+    fn key_in_folder(
+        &self,
+        folder: &str,
+        paths: &Paths,
+        sizes: ChatSizes,
+    ) -> Result<Option<Result<ChatKey, StorageProblem>>, StorageError> {
         // A stray file belongs to no chat.
         if self.env.stat(&paths.chat)?.is_none_or(|look| look.node == NodeKind::File) {
             return Ok(None);
         }
-        let size =
-            |path: &Path| Ok::<u64, StorageError>(self.env.stat(path)?.map_or(0, |look| look.len));
-        let (context_bytes, ledger_bytes) =
-            (size(&paths.live)?, size(&paths.conversations.join("history.jsonl"))?);
+        if sizes.context_bytes == 0 || sizes.ledger_bytes == 0 {
+            // A log that cannot be looked at counts as empty in the list, but here it is told.
+            for log in [&paths.live, &paths.conversations.join("history.jsonl")] {
+                self.env.stat(log)?;
+            }
+        }
         let about = self.env.read(&paths.about)?.map(|(_, bytes)| Json::parse_bytes(&bytes).ok());
         let is_missing = about.is_none();
         let named = about.flatten().and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
+        let problem = |kind, message: &str| Ok(Some(Err(unreadable_chat(paths, kind, message))));
         let key: ChatKey = match named {
             // The file may be a copy from another chat. Then the head of a log has the right key.
             Some(key) if folder_name(&key) != folder => match self.key_in_logs(folder, paths)? {
                 Some(key) => key,
                 None => {
                     let message = format!("it names chat `{key}`, which belongs in another folder");
-                    return Ok(Some(unreadable_chat(paths, StorageProblemKind::Damage, &message)));
+                    return problem(StorageProblemKind::Damage, &message);
                 }
             },
             Some(key) => key,
             // A chat is there once its `chat.json` is; one that has said something has lost it.
-            None if is_missing && context_bytes == 0 && ledger_bytes == 0 => return Ok(None),
+            None if is_missing && sizes.context_bytes == 0 && sizes.ledger_bytes == 0 => {
+                return Ok(None);
+            }
             None => match self.key_of(folder, paths)? {
                 Some(key) => key,
                 None => {
                     let message = "it is missing or has no chat key, and no log has one";
-                    return Ok(Some(unreadable_chat(paths, StorageProblemKind::Missing, message)));
+                    return problem(StorageProblemKind::Missing, message);
                 }
             },
         };
-        Ok(Some(look_of(Ok(key))))
+        Ok(Some(Ok(key)))
     }
 
     /// Finds the key of a chat that has lost its `chat.json`. The head of a log has it, and a short key is also the
@@ -184,16 +225,10 @@ impl FileStore {
     }
 }
 
-fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> ChatLook {
+fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> StorageProblem {
     let remedy = "restore it from a backup; `chat.json` names this chat";
     let problem = StorageProblem::new(paths.about.display().to_string(), kind, message, remedy);
-    let problem = StorageProblem { repair: RepairEffect::Nothing, ..problem };
-    look_of(Err(problem))
-}
-
-/// Makes a look at a chat of which only the key is known.
-fn look_of(key: Result<ChatKey, StorageProblem>) -> ChatLook {
-    ChatLook { key, sizes: ChatSizes::default(), activity: None, may_have_work: true }
+    StorageProblem { repair: RepairEffect::Nothing, ..problem }
 }
 
 /// Runs `work` where it may block. It runs to its end even if the caller no longer waits for it.
@@ -221,6 +256,7 @@ where
 #[expect(clippy::disallowed_methods, reason = "a lock with a time limit can only be tried again")]
 async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
+    let mut has_waited = false;
     loop {
         let moment = chat.env.moment();
         // The last attempt comes after the deadline, so that even a wait of zero makes one.
@@ -228,10 +264,15 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
             true => Attempt::MoreToCome,
             false => Attempt::Last,
         };
-        let (trying, purpose) = (Arc::clone(chat), purpose.to_owned());
-        if let Some(held) = blocking(move || trying.try_lane(&purpose, attempt)).await? {
+        if let Some(held) = chat.try_lane(purpose, attempt)? {
+            // The holder before may wait for this one to begin. One in another process has seen this caller wait.
+            match has_waited {
+                true => chat.env.note_arrival(&chat.key),
+                false => chat.env.changes.note_arrival(&chat.key),
+            }
             return Ok(held);
         }
+        has_waited = true;
         tokio::select! {
             _ = chat.env.changes.chat_changed(&chat.key, moment) => {}
             () = tokio::time::sleep_until(deadline.min(Instant::now() + LANE_LOOK)) => {}
@@ -249,35 +290,39 @@ impl Store for FileStore {
         blocking(move || store.chat_page(after.as_ref(), limit))
     }
 
-    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, StorageError> {
+    fn chats_with_work(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, ChatPage, StorageError> {
+        let store = self.clone();
+        blocking(move || store.page_with_work(after.as_ref(), limit))
+    }
+
+    fn overviews(
+        &self,
+        after: Option<ChatCursor>,
+        limit: usize,
+    ) -> StoreFuture<'_, OverviewPage, StorageError> {
         let store = self.clone();
         // All in one go: a hop between threads for each chat would cost more than reading it.
-        blocking(move || {
-            let folders = store.env.list(Path::new(".ship/chat"))?;
-            Ok(folders.iter().filter_map(|folder| store.overview(folder)).collect())
-        })
+        blocking(move || store.overview_page(after.as_ref(), limit))
     }
 
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, StorageError> {
         let (store, key) = (self.clone(), key.clone());
-        blocking(move || Ok(store.existing_chat(&key)?.map(|chat| store.to_chat(chat))))
+        // One small file is read.
+        Box::pin(async move { Ok(store.existing_chat(&key)?.map(|chat| store.to_chat(chat))) })
     }
 
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
-        let (store, mut chat) = (self.clone(), self.chat(key));
-        blocking(move || {
-            let there = chat.read_whole_about()?.is_some();
-            if !there {
-                // What was known is of a chat that is gone.
-                let key = chat.key.clone();
-                drop(chat);
-                store.open.forget(&key);
-                chat = store.chat(&key);
+        let (store, chat) = (self.clone(), self.chat(key));
+        Box::pin(async move {
+            let is_there = chat.read_whole_about()?.is_some();
+            if is_there && chat.is_made() {
+                return Ok(store.to_chat(chat));
             }
-            if !(there && chat.is_made()) {
-                chat.create(&about)?;
-            }
-            Ok(store.to_chat(chat))
+            blocking(move || store.create_chat(chat, is_there, &about)).await
         })
     }
 
@@ -329,6 +374,12 @@ struct FileChat {
     store: FileStore,
 }
 
+impl Drop for FileChat {
+    fn drop(&mut self) {
+        self.store.open.note_use(&self.chat);
+    }
+}
+
 impl FileChat {
     /// Makes the lane of this chat from its right, which is held.
     fn into_lane(self, held: HeldRight) -> Arc<dyn Lane> {
@@ -342,6 +393,20 @@ impl FileChat {
     ) -> StoreFuture<'_, T, E> {
         let chat = Arc::clone(&self.chat);
         blocking(move || work(&chat))
+    }
+
+    /// Runs `work`, which reads logs: at once if they are in memory, otherwise where it may block.
+    fn read<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
+    ) -> StoreFuture<'_, T, E> {
+        let chat = Arc::clone(&self.chat);
+        Box::pin(async move {
+            match chat.is_in_memory() {
+                true => work(&chat),
+                false => blocking(move || work(&chat)).await,
+            }
+        })
     }
 }
 
@@ -367,7 +432,7 @@ impl Chat for FileChat {
     }
 
     fn about(&self) -> StoreFuture<'_, About, ReadError> {
-        self.run(|chat| Ok(chat.find_about()?.unwrap_or_default()))
+        Box::pin(async { Ok(self.chat.find_about()?.unwrap_or_default()) })
     }
 
     fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError> {
@@ -384,7 +449,7 @@ impl Chat for FileChat {
 
     fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let (this, purpose) = (self.clone(), purpose.to_owned());
-        blocking(move || {
+        Box::pin(async move {
             let held = this.chat.try_lane(&purpose, Attempt::Only)?;
             Ok(this.into_lane(held.expect("whoever does not get it the only time is refused")))
         })
@@ -409,7 +474,7 @@ impl Chat for FileChat {
     }
 
     fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
-        self.run(move |chat| {
+        self.read(move |chat| {
             let view = chat.view()?;
             let inbox = view.as_ref().and_then(|view| view.inbox);
             Ok(ChatState {
@@ -422,12 +487,11 @@ impl Chat for FileChat {
     }
 
     fn sizes(&self) -> StoreFuture<'_, ChatSizes, ReadError> {
-        self.run(|chat| Ok(look_at_logs(&chat.env, &folder_name(&chat.key)).0))
+        self.read(|chat| Ok(chat.sizes()))
     }
 
     fn note_idle(&self, sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
-        let idle = Arc::clone(&self.store.idle);
-        self.run(move |chat| idle.note(&chat.env, &folder_name(&chat.key), sizes))
+        Box::pin(async move { self.store.idle.note(&folder_name(&self.chat.key), sizes) })
     }
 
     fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
@@ -445,7 +509,11 @@ impl Chat for FileChat {
 
 impl ContextLog for FileChat {
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
-        self.run(ChatFiles::view)
+        self.read(ChatFiles::view)
+    }
+
+    fn is_begun(&self) -> StoreFuture<'_, bool, ReadError> {
+        self.run(ChatFiles::is_begun)
     }
 
     fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
@@ -498,7 +566,7 @@ impl Ledger for FileChat {
         before: Option<LedgerSeq>,
         limit: usize,
     ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.run(move |chat| chat.ledger_before(before, limit))
+        self.read(move |chat| chat.ledger_before(before, limit))
     }
 
     fn after(
@@ -506,7 +574,7 @@ impl Ledger for FileChat {
         after: Option<LedgerSeq>,
         limit: usize,
     ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.run(move |chat| chat.ledger_after(after, limit))
+        self.read(move |chat| chat.ledger_after(after, limit))
     }
 
     fn entry_of(
@@ -525,7 +593,7 @@ impl Ledger for FileChat {
 
 impl RunRecords for FileChat {
     fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
-        self.run(ChatFiles::journal)
+        self.read(ChatFiles::journal)
     }
 
     fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError> {
@@ -571,6 +639,24 @@ impl FileLane {
         self.with_right(move |chat, right| {
             right.check()?;
             work(chat)
+        })
+    }
+
+    /// Runs `work`, which writes without a sync: at once if the write right is free, otherwise where it may block.
+    fn write_at_once<T: Send + 'static, E: From<StorageError> + Send + 'static>(
+        &self,
+        purpose: &'static str,
+        work: impl FnOnce(&ChatFiles, &HeldRight) -> Result<T, E> + Send + 'static,
+    ) -> StoreFuture<'_, T, E> {
+        Box::pin(async move {
+            let chat = &self.chat.chat;
+            if let Some(right) = &*self.held.read().await {
+                right.check()?;
+                if let Some(writing) = chat.write_right_if_free(purpose)? {
+                    return work(chat, &writing);
+                }
+            }
+            self.run(move |chat| work(chat, &chat.take_write_right(purpose)?)).await
         })
     }
 
@@ -634,16 +720,40 @@ impl Lane for FileLane {
         self.run(move |chat| chat.deliver(states))
     }
 
+    fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
+        self.run(move |chat| chat.accept(entry))
+    }
+
     fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.begin_journal(about))
+        self.run(move |chat| chat.begin_journal(&chat.take_write_right("begin_journal")?, about))
     }
 
     fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.add_to_journal(parts, when))
+        Box::pin(async move {
+            let ChatFiles { env, run, .. } = &*self.chat.chat;
+            let parts = journal::wrap_objects(run, parts)?;
+            let sync = when == Synced::Now && env.syncs();
+            if sync || !parts.texts.is_empty() {
+                let write = move |chat: &ChatFiles| {
+                    chat.add_to_journal(&chat.take_write_right("journal")?, &parts, sync)
+                };
+                return self.run(write).await;
+            }
+            let write =
+                move |chat: &ChatFiles, right: &HeldRight| chat.add_to_journal(right, &parts, sync);
+            self.write_at_once("journal", write).await
+        })
     }
 
     fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.record_request(request))
+        let chat = &self.chat.chat;
+        match journal::only_appends(&chat.requests) {
+            true => self
+                .write_at_once("record_request", |chat, right| chat.record_request(right, request)),
+            false => self.run(move |chat| {
+                chat.record_request(&chat.take_write_right("record_request")?, request)
+            }),
+        }
     }
 
     fn touch(&self) -> StoreFuture<'_, (), StorageError> {

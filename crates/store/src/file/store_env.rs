@@ -18,6 +18,8 @@ use parking_lot::Mutex;
 pub(crate) struct Env {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) options: StoreOptions,
+    /// The number of this process.
+    pub(crate) process: u32,
     /// The files and folders with a failed sync. Their content may be in memory alone, even if
     /// a later sync succeeds.
     unsynced: Mutex<HashSet<PathBuf>>,
@@ -31,6 +33,7 @@ impl Env {
         Self {
             disk,
             options,
+            process: std::process::id(),
             unsynced: Mutex::default(),
             changes: Arc::default(),
             watch: Mutex::default(),
@@ -51,6 +54,11 @@ impl Env {
             *watch = self.disk.watch_changes(Box::new(seen)).ok().flatten();
         }
         self.changes.now()
+    }
+
+    /// Returns the present moment; `None` if the changes of other processes are not watched yet.
+    pub(crate) fn watched_moment(&self) -> Option<Moment> {
+        self.watch.lock().is_some().then(|| self.changes.now())
     }
 
     /// Notes that something has arrived in a chat, in this process and for others. Others that miss it look again
@@ -111,6 +119,12 @@ impl Env {
             .map_err(|error| StorageError::io("look at", path, error))
     }
 
+    /// Returns the properties of a path, to be compared with known ones; `None` if nothing is there.
+    pub(crate) fn glance(&self, path: &Path) -> Result<Option<FileLook>, StorageError> {
+        none_if_missing(self.disk.glance(path))
+            .map_err(|error| StorageError::io("look at", path, error))
+    }
+
     /// Returns the time of the last write to a file; `None` if it is missing or the disk does not keep it.
     pub(crate) fn modified(&self, path: &Path) -> Result<Option<Timestamp>, StorageError> {
         let modified = none_if_missing(self.disk.modified(path));
@@ -129,7 +143,23 @@ impl Env {
 
     /// Reads a whole file; `None` if it is missing.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
-        let Some(file) = self.open(path, OpenMode::Read)? else { return Ok(None) };
+        self.read_as(path, OpenMode::Read)
+    }
+
+    /// Reads a whole file that is read at every turn; `None` if it is missing.
+    pub(crate) fn read_often(
+        &self,
+        path: &Path,
+    ) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
+        self.read_as(path, OpenMode::ReadOften)
+    }
+
+    fn read_as(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+    ) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
+        let Some(file) = self.open(path, mode)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
         let look = file.stat_when_opened().map_err(failed)?;
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
@@ -148,13 +178,29 @@ impl Env {
         path: &Path,
         bytes: &[u8],
     ) -> Result<(PathBuf, FileLook), StorageError> {
+        // A power cut after the rename could otherwise leave the name with an empty file.
+        self.write_beside(path, bytes, |file| file.sync())
+    }
+
+    /// Writes a new file beside `path`, which need not outlive a power cut. The caller renames it.
+    pub(crate) fn write_aside_loosely(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Result<(PathBuf, FileLook), StorageError> {
+        self.write_beside(path, bytes, |_| Ok(()))
+    }
+
+    fn write_beside(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        end: impl FnOnce(&dyn DiskFile) -> io::Result<()>,
+    ) -> Result<(PathBuf, FileLook), StorageError> {
         let aside = temporary_name(path);
-        // An interrupted write may have left this name, and `Create` refuses a name that exists.
-        self.remove(&aside)?;
-        let written = self.disk.open(&aside, OpenMode::Create).and_then(|file| {
+        let written = self.create_anew(&aside).and_then(|file| {
             write_all(&*file, bytes)?;
-            // A power cut after the rename could otherwise leave the name with an empty file.
-            file.sync()?;
+            end(&*file)?;
             file.stat()
         });
         match written {
@@ -167,6 +213,17 @@ impl Env {
         }
     }
 
+    /// Creates a file. An interrupted write may have left its name, which goes to the new one.
+    fn create_anew(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        match self.disk.open(path, OpenMode::Create) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.disk.remove(path)?;
+                self.disk.open(path, OpenMode::Create)
+            }
+            created => created,
+        }
+    }
+
     /// Replaces a small file, durably and atomically.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
         let (aside, _) = self.write_aside(path, bytes)?;
@@ -174,6 +231,13 @@ impl Env {
         renamed.map_err(|error| StorageError::io("rename to", path, error))?;
         // A power cut could otherwise bring the old file back.
         self.sync_folder(path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Replaces a small file atomically. After a power cut, it may be the old one, or empty.
+    pub(crate) fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+        let (aside, _) = self.write_aside_loosely(path, bytes)?;
+        let renamed = self.disk.rename(&aside, path);
+        renamed.map_err(|error| StorageError::io("rename to", path, error))
     }
 
     /// Removes a name if it exists.

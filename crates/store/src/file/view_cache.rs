@@ -7,8 +7,10 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blobs::read_blob;
+use super::log::PublishedFile;
 use super::store_env::{Env, read_from};
 use super::view::view_of;
 use crate::disk::{DiskFile, FileLook, OpenMode};
@@ -20,10 +22,18 @@ use parking_lot::Mutex;
 /// The size of the blocks in which a long log is read.
 const BLOCK_BYTES: u64 = 1024 * 1024;
 
+/// The memory of a view for each byte of its log, with what is kept of its messages beside them, and for each line.
+const MEMORY_PER_BYTE: u64 = 2;
+const MEMORY_PER_LINE: u64 = 2 * 1024;
+
 /// The cached view of a log.
 #[derive(Default)]
 pub(crate) struct ViewCache {
     state: Mutex<Option<CachedView>>,
+    /// The approximate memory of the view.
+    bytes: AtomicU64,
+    /// The log that this process has just published. Its first view is made of these bytes.
+    published: Mutex<Option<PublishedFile>>,
 }
 
 struct CachedView {
@@ -53,19 +63,47 @@ impl ViewCache {
         if let Some(mut kept) = kept
             && kept.add_new_lines(&log).map_err(failed)?
         {
+            self.bytes.store(kept.memory(), Ordering::Relaxed);
             return Ok(Some(state.insert(kept).growing.view().clone()));
         }
-        let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
+        self.bytes.store(0, Ordering::Relaxed);
+        let bytes = match self.published.lock().take().filter(|it| it.is_whole_in(look)) {
+            Some(published) => published.bytes,
+            None => read_from(&*file, 0, look.len).map_err(failed)?,
+        };
         let seen = view_of(env, path, &bytes)?;
         if seen.whole {
-            *state = Some(CachedView::new(look, &bytes, seen.view.clone()));
+            let kept = state.insert(CachedView::new(look, &bytes, seen.view.clone()));
+            self.bytes.store(kept.memory(), Ordering::Relaxed);
         }
         Ok(Some(seen.view))
+    }
+
+    /// Returns the approximate memory of the cached view, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the length of the log when it was last read, if its view is cached.
+    pub(crate) fn known_len(&self) -> Option<u64> {
+        self.state.try_lock()?.as_ref().map(|cached| cached.len)
     }
 
     /// Drops the cached view to free its memory.
     pub(crate) fn forget(&self) {
         *self.state.lock() = None;
+        self.bytes.store(0, Ordering::Relaxed);
+        *self.published.lock() = None;
+    }
+
+    /// Keeps the log that was just published for its first view, unless it is long. The view of the log before it is
+    /// not asked for again.
+    pub(crate) fn keep_published(&self, file: Option<PublishedFile>) {
+        self.forget();
+        let kept = file.filter(|file| file.bytes.len() as u64 <= BLOCK_BYTES);
+        let bytes = kept.as_ref().map_or(0, |file| file.bytes.len() as u64);
+        self.bytes.store(bytes, Ordering::Relaxed);
+        *self.published.lock() = kept;
     }
 }
 
@@ -107,6 +145,11 @@ impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
         let (len, crc) = (bytes.len() as u64, crc32c::crc32c(bytes));
         Self { file: look.file, len, crc, growing: GrowingView::new(view) }
+    }
+
+    fn memory(&self) -> u64 {
+        let lines = self.growing.view().lines.len() as u64;
+        self.len * MEMORY_PER_BYTE + lines * MEMORY_PER_LINE
     }
 
     /// Tells whether the log begins with the bytes that the view was made of.

@@ -65,7 +65,7 @@ pub struct PresentLine {
 /// The present state that decides about a batch, beside the end of the log.
 #[derive(Debug, Clone, Default)]
 pub struct BatchState {
-    /// The lines of the log that have an id of the batch.
+    /// The lines of the log that have an id of the batch. The head is none of them: it shares no names with content.
     pub present: HashMap<MessageId, PresentLine>,
     /// The last number that the ledger has given; not needed for a batch that promotes nothing.
     pub ledger_end: Option<LedgerSeq>,

@@ -52,8 +52,11 @@ impl PurgeList {
         self.purges.pop();
     }
 
-    /// Adds the purge of a log.
+    /// Adds the purge of a log. A log with only a head is not listed, because nothing of it goes.
     pub fn add(&mut self, log: SealedName, now: Timestamp) {
+        if log.range().0 == log.range().1 {
+            return;
+        }
         // The time keeps the numbers growing if the list is lost and begun again.
         let number = millis(now).max(self.last() + 1);
         if self.purges.len() >= PURGES_MAX {
@@ -106,7 +109,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1000);
 
     fn log(first: u64) -> SealedName {
-        SealedName::new(NOW, Seq::new(first), Seq::new(first))
+        SealedName::new(NOW, Seq::new(first), Seq::new(first + 1))
     }
 
     fn list(count: u64) -> PurgeList {
@@ -137,6 +140,13 @@ mod tests {
             list.remove_last();
         }
         assert_eq!(list.after(1001), Some(&[][..]));
+    }
+
+    #[test]
+    fn a_log_with_only_a_head_is_not_listed() {
+        let mut list = list(1);
+        list.add(SealedName::new(NOW, Seq::new(7), Seq::new(7)), NOW);
+        assert_eq!(firsts(list.after(1000)), Some(vec![1]));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use ship_store::{
-    AppendError, ChangedChats, Chat, ChatKey, Import, LiveAfterImport, Moment, StorageError, Store,
-    Synced,
+    AcceptError, AppendError, ChangedChats, Chat, ChatKey, Import, LiveAfterImport, Moment,
+    StorageError, Store, Synced,
 };
 
 use super::import::{logs, source};
@@ -39,8 +40,18 @@ pub async fn what_arrives_in_a_chat_ends_a_wait_for_it(store: &dyn Store) {
     assert!(has_changed(&*other, moment), "an entry was accepted");
 
     let moment = other.moment();
-    drop(begun.lane);
+    begun.lane.release().await;
     assert!(has_changed(&*other, moment), "the lane is free");
+
+    let moment = other.moment();
+    let lane = begun.chat.lane("next").await.unwrap();
+    assert!(has_changed(&*other, moment), "another caller has the lane");
+
+    let moment = other.moment();
+    drop((begun.lane, lane));
+    // A store that cannot wait in a destructor gives it back a little later.
+    let changed = tokio::time::timeout(Duration::from_secs(5), other.changed(moment));
+    changed.await.expect("the lane is free again");
 }
 
 pub async fn what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store(store: &dyn Store) {
@@ -99,6 +110,8 @@ pub async fn a_lane_that_was_given_back_is_free_and_writes_nothing_more(store: &
     let AppendError::Storage(StorageError::LaneLost { .. }) = late else { panic!("{late:?}") };
     let late = copy.journal(vec![message("m1", "x")], Synced::Now).await.unwrap_err();
     assert!(matches!(late, StorageError::LaneLost { .. }), "{late:?}");
+    let late = copy.record(entry("k1", "x")).await.unwrap_err();
+    assert!(matches!(late, AcceptError::Storage(StorageError::LaneLost { .. })), "{late:?}");
     assert!(at_once(copy.lost()).is_none(), "it was given back, not lost");
     drop((lane, copy));
     next.append(vec![message("m2", "x").into()], position).await.unwrap();

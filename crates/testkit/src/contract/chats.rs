@@ -2,8 +2,8 @@
 
 use ship_message::json::Object;
 use ship_store::{
-    About, ChatLook, Explain as _, LaneError, LogPiece, MemoryError, NewMessage, Rotation, Seq,
-    StorageError, Store, TEXT_BYTES_MAX,
+    About, ChatLook, ChatOverview, Explain as _, LaneError, LogPiece, MemoryError, NewMessage,
+    Rotation, Seq, StorageError, Store, TEXT_BYTES_MAX,
 };
 
 use super::context_log::event;
@@ -113,6 +113,50 @@ pub async fn a_chat_may_have_work_until_it_is_seen_idle_at_its_sizes(store: &dyn
     }
 }
 
+pub async fn a_list_shows_the_content_of_chats_by_pages_in_the_same_order(store: &dyn Store) {
+    for key in ["a", "b", "c"] {
+        let mut begun = Begun::new(store, key).await;
+        begun.say(&format!("of {key}")).await;
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    }
+    let looks = listed(store, usize::MAX).await;
+    let (mut overviews, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.overviews(after, 2).await.unwrap();
+        assert!(page.chats.len() <= 2, "{page:?}");
+        overviews.extend(page.chats);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(overviews.iter().map(|chat| chat.look.clone()).collect::<Vec<_>>(), looks);
+    for ChatOverview { look, content } in overviews {
+        let content = content.unwrap().unwrap();
+        let last = content.last_message.unwrap();
+        assert_eq!(last.id(), Some(&*format!("of {}", look.key.unwrap())));
+        assert_eq!((content.messages, content.new_lines.len()), (1, 1));
+    }
+}
+
+pub async fn chats_with_work_are_listed_without_those_that_are_idle(store: &dyn Store) {
+    for key in ["a", "b", "c"] {
+        let mut begun = Begun::new(store, key).await;
+        begun.say("m1").await;
+        let chat = begun.chat;
+        chat.note_idle(chat.sizes().await.unwrap()).await.unwrap();
+    }
+    let with_work = async || {
+        let page = store.chats_with_work(None, 9).await.unwrap();
+        assert_eq!(page.next, None);
+        page.chats.into_iter().map(|look| look.key.unwrap().to_string()).collect::<Vec<String>>()
+    };
+    assert!(with_work().await.is_empty());
+    let chat = store.open(&"b".parse().unwrap()).await.unwrap().unwrap();
+    chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    assert_eq!(with_work().await, ["b"]);
+}
+
 pub async fn hostile_keys_are_kept_apart(store: &dyn Store) {
     let long = |end: &str| format!("{}{end}", "k".repeat(299));
     let keys = ["../x", "a", "A", "🦜", "a/b", "a%2Fb", "CON", " a", "-", "~", "'"];
@@ -134,7 +178,7 @@ pub async fn a_lane_that_is_free_is_had_without_waiting(store: &dyn Store) {
         panic!("it is held")
     };
     assert_eq!((busy.waited_ms, busy.holder.map(|by| by.purpose)), (0, Some("test".to_owned())));
-    drop(lane);
+    lane.release().await;
     let lane = chat.lane_now("second").await.unwrap();
     lane.begin_journal(Object::new()).await.unwrap();
     assert!(chat.lane_now("third").await.is_err(), "it is held again");

@@ -24,6 +24,16 @@ pub async fn the_same_key_is_the_same_entry(store: &dyn Store) {
     assert!(matches!(nameless, Err(AcceptError::Refused(_))), "{nameless:?}");
 }
 
+pub async fn what_the_holder_of_a_lane_records_is_an_entry_like_any_other(store: &dyn Store) {
+    let Begun { chat, lane, .. } = Begun::new(store, "a").await;
+    let came_in = chat.ledger().accept(entry("k1", "hello")).await.unwrap();
+    let recorded = lane.record(entry("answer:1", "ahoy")).await.unwrap();
+    assert!(recorded.new && recorded.seq > came_in.seq);
+    let again = lane.record(entry("answer:1", "ahoy")).await.unwrap();
+    assert_eq!((again.new, again.seq), (false, recorded.seq));
+    assert_eq!(ledger_keys(&*chat).await, ["k1", "answer:1"]);
+}
+
 pub async fn an_entry_is_found_by_its_key(store: &dyn Store) {
     let chat = Begun::new(store, "a").await.chat;
     assert_eq!(chat.ledger().entry_of("k1", None).await.unwrap(), None);

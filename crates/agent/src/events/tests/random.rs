@@ -11,9 +11,10 @@ use ship_message::{
 };
 
 use super::{ended, start};
+use crate::events::RunEvent;
 use crate::events::chat_events::{ChatEvents, EventLimits, ReaderId};
 use crate::events::join::is_of_answer;
-use crate::events::{RunEvent, notice};
+use crate::run_notice::notice;
 
 const SMALL: EventLimits = EventLimits { unjoined: 6, kept_bytes: 4_000 };
 

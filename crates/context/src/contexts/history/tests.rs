@@ -38,7 +38,7 @@ fn entries(reference: &Reference) -> Vec<u64> {
 #[test]
 fn earlier_messages_are_shown_for_reference_with_who_said_them() {
     let ledger = ledger(&["Where\nto?", "North."]);
-    let ask = HistoryQuery::default();
+    let ask = LedgerQuery::default();
     let (reference, loaded) =
         history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room()).unwrap();
     assert_eq!(loaded, 2);
@@ -60,7 +60,7 @@ fn what_is_in_view_is_not_loaded_again() {
     let ledger = ledger(&["one", "two", "three", "four", "five"]);
     let mut said = UiMessage::new("a", Role::Assistant, vec![UiPart::text("two")]);
     said.set_metadata(Json::parse(r#"{"requestId":"r2"}"#).unwrap());
-    let ask = HistoryQuery { limit: Some(1), ..HistoryQuery::default() };
+    let ask = LedgerQuery { limit: Some(1), ..LedgerQuery::default() };
     let in_view = VisibleEntries::in_messages(&[&said], [LedgerSeq::new(5)]);
     let (first, loaded) = history_reference(&ledger, &ask, &in_view, 0, room()).unwrap();
     assert_eq!((entries(&first), loaded), (vec![4], 1));
@@ -68,7 +68,7 @@ fn what_is_in_view_is_not_loaded_again() {
     let at = Timestamp::from_millis(0);
     let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", at, place: None });
     let in_view = VisibleEntries::in_messages(&[&said, &first], [LedgerSeq::new(5)]);
-    let ask = HistoryQuery::default();
+    let ask = LedgerQuery::default();
     let (second, _) = history_reference(&ledger, &ask, &in_view, loaded, room()).unwrap();
     assert_eq!(entries(&second), [1, 3]);
 }
@@ -83,34 +83,34 @@ fn a_keyword_and_a_time_make_it_fewer() {
         ((None, Some("1970-01-01T00:00:03.000Z"), None), vec![1, 2]),
         ((Some(2), None, Some(" ")), vec![3, 4]),
     ] {
-        let ask = HistoryQuery::read(limit, before, keyword.map(str::to_owned)).unwrap();
+        let ask = LedgerQuery::read(limit, before, keyword.map(str::to_owned)).unwrap();
         let loaded = history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room());
         assert_eq!(entries(&loaded.unwrap().0), found, "{ask:?}");
     }
-    let ask = HistoryQuery { keyword: Some("green".to_owned()), ..HistoryQuery::default() };
+    let ask = LedgerQuery { keyword: Some("green".to_owned()), ..LedgerQuery::default() };
     let nothing = history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room());
     assert_eq!(nothing, Err(NotLoaded::Nothing));
 }
 
 #[test]
 fn what_cannot_be_understood_is_told() {
-    assert!(HistoryQuery::read(Some(0), None, None).is_err());
-    assert!(HistoryQuery::read(None, Some("tea"), None).is_err());
-    assert_eq!(HistoryQuery::read(None, None, None), Ok(HistoryQuery::default()));
+    assert!(LedgerQuery::read(Some(0), None, None).is_err());
+    assert!(LedgerQuery::read(None, Some("tea"), None).is_err());
+    assert_eq!(LedgerQuery::read(None, None, None), Ok(LedgerQuery::default()));
 }
 
 #[test]
 fn a_run_loads_so_many_messages_and_no_more() {
     let texts: Vec<String> = (0..500).map(|n| format!("text {n}")).collect();
     let ledger = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let all = HistoryQuery { limit: Some(1_000_000), ..HistoryQuery::default() };
+    let all = LedgerQuery { limit: Some(1_000_000), ..LedgerQuery::default() };
     let load =
         |loaded| history_reference(&ledger, &all, &VisibleEntries::default(), loaded, room());
     assert_eq!(load(0).unwrap().1, 120);
     assert_eq!(load(100).unwrap().1, 120);
     assert_eq!(load(120), Err(NotLoaded::Enough));
     let usual =
-        history_reference(&ledger, &HistoryQuery::default(), &VisibleEntries::default(), 0, room());
+        history_reference(&ledger, &LedgerQuery::default(), &VisibleEntries::default(), 0, room());
     assert_eq!(usual.unwrap().1, 20);
 }
 
@@ -119,7 +119,7 @@ fn when_there_is_little_room_the_newest_are_loaded_and_only_they_count() {
     let texts: Vec<String> = (0..20).map(|_| "x".repeat(50)).collect();
     let ledger = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     let room = ReferenceBudget { tokens: 600, count: &chars };
-    let ask = HistoryQuery::default();
+    let ask = LedgerQuery::default();
     let (reference, loaded) =
         history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room).unwrap();
     assert!(chars(&reference.text) <= 600);
@@ -154,7 +154,7 @@ fn notes_to_the_person_are_passed_over() {
         entry.entry.set("meta", Object::from([("via", via)]));
         let found = VisibleEntries::default();
         let (reference, _) =
-            history_reference(&ledger, &HistoryQuery::default(), &found, 0, room()).unwrap();
+            history_reference(&ledger, &LedgerQuery::default(), &found, 0, room()).unwrap();
         let shown = if via == "tool" { vec![1, 2] } else { vec![1] };
         assert_eq!(entries(&reference), shown, "{via}");
     }

@@ -52,7 +52,7 @@ impl LineSource {
         }
         let keyboard = Box::new(Keyboard::take());
         let mut editor = LineEditor::open(completions, keyboard.is_taken())
-            .map_err(|error| Failure::from_other("terminal", &error))?;
+            .map_err(|error| terminal_failure(&error))?;
         // A terminal that can only be read has no place beside its prompt.
         let printer = match editor.create_printer() {
             Ok(printer) => PromptPrinter(Some(Arc::new(Mutex::new(printer)))),
@@ -157,8 +157,7 @@ impl LineSource {
                     let prompted = taken.read(prompt, draft);
                     (taken, prompted)
                 });
-                let (returned, prompted) =
-                    read.await.map_err(|error| Failure::from_other("terminal", &error))?;
+                let (returned, prompted) = read.await.map_err(|error| terminal_failure(&error))?;
                 *editor = Some(returned);
                 keyboard.silence();
                 match prompted {
@@ -168,11 +167,15 @@ impl LineSource {
                     }
                     Err(ReadlineError::Interrupted) => Ok(LineInput::Interrupted),
                     Err(ReadlineError::Eof) => Ok(LineInput::End),
-                    Err(error) => Err(Failure::from_other("terminal", &error)),
+                    Err(error) => Err(terminal_failure(&error)),
                 }
             }
         }
     }
+}
+
+fn terminal_failure(error: &dyn std::error::Error) -> Failure {
+    Failure::new("terminal", format!("the terminal cannot be read: {error}"))
 }
 
 /// Shows notes above the line that the person types.

@@ -1,12 +1,12 @@
 //! Asks the person what a parked run waits for.
 
-use ship_agent::CallAnswer;
+use ship_agent::{Agent, CallAnswer, ChatQueue};
+use ship_message::ToolState;
 use ship_message::json::Json;
 use ship_project::OnUndecided;
 
 use super::input::{LineInput, LineSource};
 use super::slash::{self, LineMeaning, Slash};
-use crate::commands::message_exchange::waiting_calls;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -49,17 +49,18 @@ pub(super) enum QuestionReply {
 
 impl Question {
     /// Returns the first call that the chat's run waits for.
-    pub(super) async fn find(session: &Session) -> Result<Option<Self>, Failure> {
-        let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
-        let journal = ship_context::Journal::read(&chat.runs().journal().await?);
-        let waits = journal.map(|journal| waiting_calls(&journal.message)).unwrap_or_default();
-        let tools = &session.project.settings().tools;
-        Ok(waits.into_iter().next().map(|(tool, call_id, input)| {
-            let kind = match tools.client.contains(&tool) {
-                true => QuestionKind::Output,
-                false => QuestionKind::Approval(tools.on_undecided),
-            };
-            Self { tool, call_id, input, kind }
+    pub(super) async fn find(session: &Session, agent: &Agent) -> Result<Option<Self>, Failure> {
+        let queue = agent.queue(&session.chat, 0).await?;
+        let waits = queue.as_ref().map_or(&[][..], ChatQueue::waiting_calls);
+        let on_undecided = session.project.settings().tools.on_undecided;
+        Ok(waits.first().map(|call| Self {
+            tool: call.name().unwrap_or_default().to_owned(),
+            call_id: call.call_id().to_owned(),
+            input: call.input().cloned().unwrap_or_default(),
+            kind: match call.state() {
+                ToolState::ApprovalRequested => QuestionKind::Approval(on_undecided),
+                _ => QuestionKind::Output,
+            },
         }))
     }
 

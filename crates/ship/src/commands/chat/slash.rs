@@ -1,6 +1,8 @@
 //! Parses the commands of `ship chat`, which begin with a slash.
 
 mod contexts;
+#[cfg(test)]
+mod tested_commands;
 
 use crate::commands::compact;
 use crate::commands::context::ContextRequest;
@@ -44,7 +46,7 @@ const fn listed(name: &'static str, takes: &'static str, about: &'static str) ->
     Listed { name, takes, about }
 }
 
-pub(super) const COMMANDS: [Listed; 18] = [
+pub(super) const COMMANDS: [Listed; 19] = [
     listed("/help", "", "this list"),
     listed("/history", "[N]", "what was said last"),
     listed("/retry", "", "ask again; the first answer is kept"),
@@ -56,7 +58,8 @@ pub(super) const COMMANDS: [Listed; 18] = [
     listed("/checkpoint", "NAME", "name this point"),
     listed("/rewind", "NAME", "go back to a point; what followed is kept"),
     listed("/fork", "[NAME]", "continue in a copy; --to CHAT in another chat"),
-    listed("/clear", "", "begin a clean context; /undo brings this back"),
+    listed("/new", "[TITLE]", "begin a clean context; this one is kept"),
+    listed("/clear", "", "begin a clean context instead of this one"),
     listed("/undo", "[N]", "take back the last exchange or command; again restores it"),
     listed("/compact", "[WORDS]", "make room with a summary; /compact undo"),
     listed("/chats", "", "the chats of this project"),

@@ -43,7 +43,8 @@ pub(crate) fn line_for_chat(line: &str, way_back: Option<&WayBack>) -> String {
             format!("{introduction}/context load -")
         }
         Some(way_back) => way_back.line_in_chat(),
-        None => line.to_owned(),
+        // Both words work; the chat names the shorter one everywhere.
+        None => line.replace("`/compact --undo`", "`/compact undo`"),
     }
 }
 

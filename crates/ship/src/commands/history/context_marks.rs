@@ -1,10 +1,8 @@
 //! Marks the places of the history where one context ends and another one begins.
 
-use ship_agent::ContextList;
-use ship_message::UiMessage;
+use ship_agent::{ContextList, HistoryMessage, HistoryReader};
 use ship_store::{ContextId, Metadata};
 
-use super::History;
 use crate::output::{escape_unprintable, time_ago};
 use crate::session::Session;
 use crate::style::Style;
@@ -19,26 +17,27 @@ pub(super) struct ContextMarks<'a> {
 }
 
 impl<'a> ContextMarks<'a> {
-    /// Looks up the titles of the contexts, if the messages from `first` on are in several.
-    pub(super) async fn new(session: &'a Session, history: &History<'_>, first: usize) -> Self {
-        let active = history.live.as_ref().map(|view| view.head.context.clone());
-        let mut shown = (first..history.len()).filter_map(|nth| history.context_of(nth));
-        let is_mixed = shown.any(|context| Some(context) != active.as_ref());
+    /// Looks up the titles of the contexts, if the messages are in several.
+    pub(super) async fn new(session: &'a Session, history: &HistoryReader) -> Self {
+        let active = history.active_context();
+        let mut shown = (0..history.len()).filter_map(|nth| history.context_of(nth));
+        let is_mixed = shown.any(|context| Some(context) != active);
         // Without titles, the history is as useful as can be.
         let contexts = match session.agent().await {
             Ok(agent) if is_mixed && !session.json => agent.contexts(&session.chat).await.ok(),
             _ => None,
         };
-        Self { session, contexts: contexts.flatten(), last: active }
+        Self { session, contexts: contexts.flatten(), last: active.cloned() }
     }
 
-    /// Returns the line above a message in this context, if the message before it is in another one. A failure that was
-    /// asked again is no place of its own: the context goes on with the next answer.
-    pub(super) fn enter(&mut self, context: &ContextId, message: &UiMessage) -> Option<String> {
+    /// Returns the line above a message, if the message before it is in another context. A failure that was asked again
+    /// is no place of its own: the context goes on with the next answer.
+    pub(super) fn enter(&mut self, message: &HistoryMessage) -> Option<String> {
+        let context = message.context.as_ref()?;
         let contexts = self.contexts.as_ref()?;
         let item = contexts.index.items().iter().find(|item| item.context == *context);
         let is_listed = item.is_some() || contexts.active.context() == context;
-        let is_retried = !is_listed && Metadata::of(message).error().is_some();
+        let is_retried = !is_listed && Metadata::of(&message.message).error().is_some();
         if self.last.as_ref() == Some(context) || is_retried {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Parses `/context …`, `/checkpoint`, `/rewind`, `/fork`, `/retry`, `/clear` and `/undo`.
+//! Parses `/context …`, `/new`, `/clear`, `/checkpoint`, `/rewind`, `/fork`, `/retry` and `/undo`.
 
 use ship_agent::ContextOperation;
 use ship_context::contexts::{LoadMode, RecallMode};
@@ -23,6 +23,7 @@ pub(super) fn interpret_command(name: &str, rest: &str) -> Option<LineMeaning> {
     let given = (!rest.is_empty()).then(|| rest.to_owned());
     let operation = match name {
         "/context" => return Some(parse_context(rest)),
+        "/new" => return Some(parse_new(rest)),
         "/checkpoint" => given.map(|name| ContextOperation::Checkpoint { name }),
         "/rewind" => given.map(|to| ContextOperation::Rewind { to }),
         "/fork" => return Some(parse_fork(rest)),
@@ -98,7 +99,7 @@ fn parse_fork(rest: &str) -> LineMeaning {
     }
 }
 
-/// Parses `/context new [TITLE] [--title TITLE] [--reason WHY]`.
+/// Parses `[TITLE] [--title TITLE] [--reason WHY]`, which stands behind `/new` and `/context new`.
 fn parse_new(rest: &str) -> LineMeaning {
     let (title, [flagged, reason]) = split_flags(rest, ["--title", "--reason"]);
     operation_line(ContextOperation::New { title: flagged.or(title), reason })
@@ -175,6 +176,11 @@ mod tests {
             ("/context new", operation_line(ContextOperation::New { title: None, reason: None })),
             (
                 "/context  new a b",
+                operation_line(ContextOperation::New { title: Some(text("a b")), reason: None }),
+            ),
+            ("/new", operation_line(ContextOperation::New { title: None, reason: None })),
+            (
+                "/new a b",
                 operation_line(ContextOperation::New { title: Some(text("a b")), reason: None }),
             ),
             ("/context load a b", operation_line(ContextOperation::Load { which: text("a b") })),

@@ -1,0 +1,45 @@
+//! Reads the messages that wait in the ledger, and makes what a history shows of them.
+
+use ship_message::UiMessage;
+use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError, View};
+
+use crate::chat::{LEDGER_PAGE, inbound_message_id};
+use crate::inbound;
+
+/// Whether a line is a message that came in, addressed to the agent or not.
+pub(crate) fn is_from_person(line: &LedgerLine) -> bool {
+    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
+}
+
+/// Returns the newest `limit` messages behind the inbox cursor, in order; with `before`, only those with lower numbers.
+/// Only the end of the ledger is read.
+pub(crate) async fn newest_waiting(
+    chat: &dyn Chat,
+    inbox: Option<LedgerSeq>,
+    mut before: Option<LedgerSeq>,
+    limit: usize,
+) -> Result<Vec<LedgerLine>, ReadError> {
+    let page_len = limit.clamp(1, LEDGER_PAGE);
+    let mut newest = Vec::new();
+    while newest.len() < limit && before.is_none_or(|before| Some(before) > inbox) {
+        let page = chat.ledger().before(before, page_len).await?;
+        let is_last = page.len() < page_len;
+        before = page.first().map(|line| line.seq);
+        let waits = |line: &LedgerLine| Some(line.seq) > inbox && is_from_person(line);
+        newest.extend(page.into_iter().rev().filter(waits));
+        if is_last {
+            break;
+        }
+    }
+    newest.truncate(limit);
+    newest.reverse();
+    Ok(newest)
+}
+
+/// Returns the message that a waiting line becomes, marked as queued. `view` is the context that it will join.
+pub(crate) fn queued_message(view: Option<&View>, line: &LedgerLine) -> Option<UiMessage> {
+    let LedgerBody::Entry(entry) = &line.body else { return None };
+    let first = || format!("u_{}", line.seq);
+    let id = view.map_or_else(first, |view| inbound_message_id(view, line.seq));
+    Some(inbound::queued_message(entry.clone(), id))
+}

@@ -1,0 +1,76 @@
+//! Every command of a chat has a test that types it, with what stands behind it.
+
+use std::path::Path;
+
+use ship_testkit::tested::{Offer, TestedBy, assert_all_tested};
+
+use super::{COMMANDS, Listed, SUBCOMMANDS};
+
+const ALONE: &str = "cli::chat::slash_commands_are_obeyed_and_unknown_ones_named";
+const AS_IN_A_SHELL: &str =
+    "cli::every_option::the_commands_of_a_chat_do_what_those_of_the_shell_do";
+const CONTEXTS: &str =
+    "cli::contexts_in_chat::everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told";
+const REASON: &str = "cli::every_option::a_reason_is_kept_with_the_context_that_is_left";
+
+const TESTED: &[TestedBy] = &[
+    ("/help", &[ALONE]),
+    ("/history", &[AS_IN_A_SHELL]),
+    ("/retry", &["cli::chat::a_message_is_asked_again_and_a_context_is_cleared"]),
+    (
+        "/answer",
+        &["cli::questions::a_question_that_is_left_open_can_be_answered_in_the_same_session"],
+    ),
+    ("/model", &["providers::models::a_model_is_chosen_for_one_call_or_kept_with_the_chat"]),
+    ("/edit", &["cli::lines::an_edited_message_is_sent_as_it_was_saved_and_an_empty_one_is_not"]),
+    ("/inspect", &[AS_IN_A_SHELL]),
+    ("/context", &[CONTEXTS]),
+    (
+        "/context list",
+        &["cli::contexts::a_list_is_as_long_as_was_asked_for_and_says_that_there_is_more"],
+    ),
+    ("/context show", &[CONTEXTS]),
+    ("/context new", &[CONTEXTS, REASON]),
+    ("/context load", &[CONTEXTS]),
+    ("/context recall", &[CONTEXTS]),
+    ("/context clear", &[CONTEXTS]),
+    ("/context rename", &[CONTEXTS]),
+    ("/context undo", &[AS_IN_A_SHELL]),
+    ("/checkpoint", &[CONTEXTS]),
+    ("/rewind", &[CONTEXTS]),
+    ("/fork", &[AS_IN_A_SHELL, CONTEXTS]),
+    ("/new", &["cli::contexts::the_words_behind_new_are_the_title_as_the_flag_is"]),
+    ("/clear", &["cli::chat::a_message_is_asked_again_and_a_context_is_cleared"]),
+    (
+        "/undo",
+        &["cli::contexts_in_chat::undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange"],
+    ),
+    (
+        "/compact",
+        &[
+            "providers::compactions::in_a_chat_a_summary_heeds_the_words_behind_compact_and_undo_takes_it_back",
+        ],
+    ),
+    ("/chats", &[AS_IN_A_SHELL]),
+    ("/config", &[AS_IN_A_SHELL]),
+    ("/verify", &[AS_IN_A_SHELL]),
+    ("/exit", &[ALONE]),
+];
+
+/// Returns a command with something behind it, if it takes anything, and with the flags that its help names.
+fn offer(Listed { name, takes, about }: &Listed, of: &str) -> Offer {
+    let name = format!("{of}{name}");
+    let typed = if takes.is_empty() || *takes == "…" { name.clone() } else { format!("{name} ") };
+    let flags = about.split([' ', ';']).filter(|word| word.starts_with("--"));
+    Offer { words: std::iter::once(typed).chain(flags.map(str::to_owned)).collect(), name }
+}
+
+#[test]
+fn every_command_is_typed_by_a_test() {
+    let offers: Vec<Offer> = COMMANDS
+        .iter()
+        .map(|command| offer(command, ""))
+        .chain(SUBCOMMANDS.iter().map(|command| offer(command, "/context ")))
+        .collect();
+    assert_all_tested(&offers, TESTED, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"));
+}

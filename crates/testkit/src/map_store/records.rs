@@ -1,0 +1,149 @@
+//! The records and the leases of the project.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ship_message::json::Object;
+use ship_store::{
+    Holder, Lease, LeaseError, ProjectRecords, RecordError, RecordName, RecordVersion,
+    StorageError, StoreFuture, StoredRecord,
+};
+use tokio::sync::Semaphore;
+
+use super::MapStore;
+use super::calls::CallKind;
+use super::tables::Tables;
+
+fn version(number: u64) -> RecordVersion {
+    RecordVersion::new(number.to_string())
+}
+
+impl Tables {
+    fn check_version(
+        &self,
+        name: &RecordName,
+        expected: Option<RecordVersion>,
+    ) -> Result<(), RecordError> {
+        let found = self.records.get(name).map(|(number, _)| version(*number));
+        match found == expected {
+            true => Ok(()),
+            false => Err(RecordError::Conflict { name: name.clone(), expected, found }),
+        }
+    }
+}
+
+impl ProjectRecords for MapStore {
+    fn read(&self, name: &RecordName) -> StoreFuture<'_, Option<StoredRecord>, RecordError> {
+        let name = name.clone();
+        Box::pin(self.call(CallKind::Read, "read_record", move |tables| {
+            let stored = |(number, value): &(u64, Object)| StoredRecord {
+                value: value.clone(),
+                version: version(*number),
+            };
+            Ok(tables.records.get(&name).map(stored))
+        }))
+    }
+
+    fn put(
+        &self,
+        name: &RecordName,
+        value: Object,
+        expected: Option<RecordVersion>,
+    ) -> StoreFuture<'_, RecordVersion, RecordError> {
+        let name = name.clone();
+        Box::pin(self.call(CallKind::Write, "put_record", move |tables| {
+            tables.check_version(&name, expected)?;
+            let number = tables.next_number();
+            tables.records.insert(name, (number, value));
+            Ok(version(number))
+        }))
+    }
+
+    fn remove(
+        &self,
+        name: &RecordName,
+        expected: RecordVersion,
+    ) -> StoreFuture<'_, (), RecordError> {
+        let name = name.clone();
+        Box::pin(self.call(CallKind::Write, "remove_record", move |tables| {
+            tables.check_version(&name, Some(expected))?;
+            tables.records.remove(&name);
+            Ok(())
+        }))
+    }
+
+    fn set_aside(&self, _name: &RecordName) -> StoreFuture<'_, (), RecordError> {
+        // Every record can be read.
+        Box::pin(async { Ok(()) })
+    }
+
+    fn names(&self, prefix: &str) -> StoreFuture<'_, Vec<RecordName>, StorageError> {
+        let prefix = prefix.to_owned();
+        Box::pin(self.call(CallKind::Read, "record_names", move |tables| {
+            let names = tables.records.keys().filter(|name| name.as_str().starts_with(&prefix));
+            Ok(names.cloned().collect())
+        }))
+    }
+
+    fn lease(
+        &self,
+        name: &RecordName,
+        purpose: &str,
+    ) -> StoreFuture<'_, Arc<dyn Lease>, LeaseError> {
+        let (name, purpose, since) = (name.clone(), purpose.to_owned(), self.now());
+        Box::pin(async move {
+            let take = |tables: &mut Tables| {
+                if let Some((_, holder)) = tables.leases.get(&name) {
+                    let (name, holder) = (name.clone(), Some(holder.clone()));
+                    return Err(LeaseError::Held { name, holder });
+                }
+                let (id, process) = (tables.next_number(), self.process.clone());
+                let holder = Holder { host: None, process, since, purpose };
+                tables.leases.insert(name.clone(), (id, holder));
+                Ok(id)
+            };
+            let id = self.call(CallKind::Write, "lease", take).await?;
+            let (store, held) = (self.clone(), Semaphore::new(0));
+            Ok(Arc::new(MapLease { store, name, id, held }) as Arc<dyn Lease>)
+        })
+    }
+}
+
+/// A lease that a process holds until it gives it back.
+struct MapLease {
+    store: MapStore,
+    name: RecordName,
+    id: u64,
+    /// Closed once the lease is given back.
+    held: Semaphore,
+}
+
+impl MapLease {
+    fn give_back(&self) {
+        let leases = &mut self.store.database.tables.lock().leases;
+        if leases.get(&self.name).is_some_and(|(id, _)| *id == self.id) {
+            leases.remove(&self.name);
+        }
+        self.held.close();
+    }
+}
+
+impl Drop for MapLease {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+impl Lease for MapLease {
+    fn lost(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        // It has no permits, so this ends when it is closed.
+        Box::pin(async { drop(self.held.acquire().await) })
+    }
+
+    fn release(&self) -> StoreFuture<'_, (), StorageError> {
+        Box::pin(async {
+            self.give_back();
+            Ok(())
+        })
+    }
+}
