@@ -8,6 +8,7 @@
 //! A run that outgrows its model's window is settled: its work so far goes into the log as a message, and the run
 //! continues in another message with a journal of its own. See [`SettledWork`].
 
+mod lost_run;
 mod settled_work;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_record::{LedgerSeq, Timestamp};
 
+pub use lost_run::lost_run;
 pub use settled_work::{SettledWork, is_later_message, join_texts};
 pub(crate) use settled_work::{journal_after_switch, settled_parts};
 

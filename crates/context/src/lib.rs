@@ -54,7 +54,9 @@ mod tokens;
 
 pub use budget::input_budget;
 pub use closed_message::close_message;
-pub use journal::{Journal, JournalLine, RunStart, SettledWork, is_later_message, join_texts};
+pub use journal::{
+    Journal, JournalLine, RunStart, SettledWork, is_later_message, join_texts, lost_run,
+};
 pub use last_answer::note_about_last_answer;
 pub use open_request::open_request;
 pub use recovery::{

@@ -142,10 +142,12 @@ pub trait Lane: Send + Sync {
     /// lane is lost, the next holder says it.
     fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError>;
 
-    /// Begins the journal of a run, which replaces the journal before it.
-    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError>;
+    /// Begins the journal of a run, which replaces the journal before it. If it is synced later, a power cut can bring
+    /// the journal before it back, or leave none.
+    fn begin_journal(&self, about: Object, when: Synced) -> StoreFuture<'_, (), StorageError>;
 
-    /// Adds parts to the journal of the run.
+    /// Adds parts to the journal of the run. With [`Synced::Now`], everything before them is on disk, too, even if there
+    /// are no new parts.
     fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError>;
 
     /// Records a model call. The record is not synced, because it only explains and no decision depends on it.
@@ -157,7 +159,7 @@ pub trait Lane: Send + Sync {
     }
 }
 
-/// The time at which lines of a journal are on disk.
+/// The time at which a journal, or lines of it, are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Synced {
     /// The lines are on disk before the operation returns: for effects that must not happen twice.

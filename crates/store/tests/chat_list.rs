@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ship_store::{About, FileStore, Store as _, Timestamp};
+use ship_store::{About, FileStore, Store as _, Synced, Timestamp};
 use ship_testkit::chat::{Begun, entry, options};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
@@ -23,7 +23,7 @@ async fn the_newest_of_ledger_context_and_journal_is_the_activity_of_a_chat() {
     for key in ["a", "b", "c"] {
         let begun = Begun::new(&store, key).await;
         begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
-        begun.lane.begin_journal(Default::default()).await.unwrap();
+        begun.lane.begin_journal(Default::default(), Synced::Now).await.unwrap();
         for log in ["messages/history.jsonl", "conversations/history.jsonl", "messages/run.jsonl"] {
             set_time(project.path(), &format!("{key}/{log}"), 1_000);
         }

@@ -539,7 +539,7 @@ fn a_journal_without_its_first_line_loses_nothing() {
     };
     let before = block_on(async {
         let begun = Begun::new(&on(&disk), "a").await;
-        begun.lane.begin_journal(Object::from([("run", "r1")])).await.unwrap();
+        begun.lane.begin_journal(Object::from([("run", "r1")]), Synced::Now).await.unwrap();
         begun.lane.journal(vec![Object::from([("step", "one")])], Synced::Now).await.unwrap();
         begun.lane.record_request(Object::from([("id", "q1")])).await.unwrap();
         read().await

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
-use ship_store::{About, Chat, Derived, DerivedState, FileStore, LedgerSeq, NewMessage, Store};
+use ship_store::{
+    About, Chat, Derived, DerivedState, FileStore, LedgerSeq, NewMessage, Store, Synced,
+};
 use ship_testkit::chat::{Begun, entry, ids, ledger_keys, message, options};
 use ship_testkit::sweep::block_on;
 
@@ -228,7 +230,7 @@ fn a_log_of_another_kind_in_the_place_of_a_log_is_set_aside_and_the_chat_goes_on
             let position = chat.log().view().await.unwrap().unwrap().position;
             let mut begun = Begun { chat, lane, position };
             begun.compact("s1", begun.position.seq).await;
-            begun.lane.begin_journal(message("run", "x")).await.unwrap();
+            begun.lane.begin_journal(message("run", "x"), Synced::Now).await.unwrap();
             begun.lane.record_request(message("q1", "x")).await.unwrap();
             let copied = bytes(&disk, from);
             // The process that works on the chat finds it, and so does the next one.
@@ -248,7 +250,7 @@ fn a_log_of_another_kind_in_the_place_of_a_log_is_set_aside_and_the_chat_goes_on
             assert!(kept, "{from} as {to} is kept");
             let position = chat.log().view().await.unwrap().unwrap().position;
             lane.append(vec![message("m3", "x").into()], position).await.unwrap();
-            lane.begin_journal(message("run", "x")).await.unwrap();
+            lane.begin_journal(message("run", "x"), Synced::Now).await.unwrap();
             lane.record_request(message("q2", "x")).await.unwrap();
             // The context goes on from its sealed log, which has no summary yet.
             let all: &[_] = if to == LIVE { &["m1", "m3"] } else { &["s1", "m1", "m3"] };

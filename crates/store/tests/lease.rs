@@ -27,7 +27,7 @@ async fn writes_nothing(lane: &dyn Lane, position: ship_store::Position) {
         data: Object::new(),
     };
     let Err(AcceptError::Storage(deliver)) = lane.deliver(vec![delivery]).await else { panic!() };
-    let begin = lane.begin_journal(Object::new()).await.unwrap_err();
+    let begin = lane.begin_journal(Object::new(), Synced::Now).await.unwrap_err();
     let journal = lane.journal(vec![Object::new()], Synced::Now).await.unwrap_err();
     let request = lane.record_request(Object::new()).await.unwrap_err();
     let touch = lane.touch().await.unwrap_err();

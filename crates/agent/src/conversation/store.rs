@@ -189,8 +189,8 @@ impl Lane for ConversationLane {
         self.memory.record(entry)
     }
 
-    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
-        self.memory.begin_journal(about)
+    fn begin_journal(&self, about: Object, when: Synced) -> StoreFuture<'_, (), StorageError> {
+        self.memory.begin_journal(about, when)
     }
 
     fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {

@@ -118,7 +118,7 @@ pub(crate) fn answer_metadata(
 }
 
 /// Records the answer in the ledger. The keys of the entries make a second attempt harmless.
-async fn record_answer(
+pub(super) async fn record_answer(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use ship_context::{Journal, Recovery, RunStart, recover};
+use ship_context::{Journal, Recovery, RunStart, SettledWork, lost_run, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
     About, ChatState, ContextEvent, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, LogPiece,
-    Metadata, Moment, Rotation, View,
+    Metadata, Moment, Rotation, Synced, View,
 };
 
 use super::finish::{self, answer_entries, finish};
@@ -144,7 +144,7 @@ impl LaneLoop {
                 Recovery::Settled(journal) => {
                     let view = self.first_context(view, inbox, &[]).await?;
                     let work = self.active_run(about, &view, &journal).await;
-                    self.locked.lane.begin_journal(journal.start.to_object()).await?;
+                    self.locked.lane.begin_journal(journal.start.to_object(), Synced::Now).await?;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::RunPending => {
@@ -184,6 +184,9 @@ impl LaneLoop {
                 view: Some(view),
             },
         };
+        if !self.is_compared.load(Ordering::Relaxed) {
+            self.record_lost_answer(&state).await?;
+        }
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
         if let Some(view) = view
             && self.add_missed_answers(view).await?
@@ -193,6 +196,22 @@ impl LaneLoop {
         let first = (!knows_talk).then(|| std::mem::take(&mut state.new_lines));
         let unread = UnreadLedger::find(&self.locked.engine, chat, &state, first).await?;
         Ok((state, unread))
+    }
+
+    /// Records the answer of a run whose journal a power cut has taken, if the ledger does not have it either.
+    async fn record_lost_answer(&self, state: &ChatState) -> Result<(), RunError> {
+        let Some(view) = state.view.as_ref() else { return Ok(()) };
+        let journaled = state.journal.first().and_then(|start| start.str("runId"));
+        let lost = lost_run(view, journaled, self.locked.chat.key());
+        let Some(start) = lost else { return Ok(()) };
+        if has_answer_of(&state.new_lines, Some(view), &start)
+            || self.is_delivered(Some(view), Some(&start)).await?
+        {
+            return Ok(());
+        }
+        let Some(message) = view.messages().next_back() else { return Ok(()) };
+        let work = self.active_run(state.about.clone(), view, &Journal::begin(start)).await;
+        finish::record_answer(&work, message, &SettledWork::default()).await
     }
 
     /// Adds to an older context the answers that only the ledger has. Returns whether there were any.
@@ -285,7 +304,7 @@ impl LaneLoop {
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
                 // The journal is begun here, so that the next look finds a run to continue.
-                self.locked.lane.begin_journal(journal.start.to_object()).await?;
+                self.locked.lane.begin_journal(journal.start.to_object(), Synced::Now).await?;
                 return Ok(None);
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
@@ -357,7 +376,8 @@ impl LaneLoop {
         before: Option<Object>,
     ) -> Result<Journal, RunError> {
         journal.start.blocks = journal_digests(&work.blocks().await);
-        self.locked.lane.begin_journal(journal.start.to_object()).await?;
+        // Its first synced part makes it durable: a run without one does nothing that must not happen twice.
+        self.locked.lane.begin_journal(journal.start.to_object(), Synced::Later).await?;
         // The journal of an older program has no digests of the blocks.
         let before = before.filter(|before| !before.is_empty());
         let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));

@@ -5,6 +5,7 @@
 
 use ship_context::{Journal, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
+use ship_store::Synced;
 
 use super::finish;
 use super::run_progress::RunProgress;
@@ -20,6 +21,8 @@ pub(crate) async fn settle(
     count: usize,
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
+    // The settled message means nothing without the journal of its run.
+    work.locked.lane.journal(Vec::new(), Synced::Now).await?;
     work.append(vec![settled_message(work, &so_far, count).into()]).await?;
     work.read_again().await?;
     let journal = Journal {
@@ -28,7 +31,7 @@ pub(crate) async fn settle(
         ..Journal::begin(progress.start.clone())
     };
     let next = journal.after_settling(count);
-    work.locked.lane.begin_journal(next.start.to_object()).await?;
+    work.locked.lane.begin_journal(next.start.to_object(), Synced::Now).await?;
     progress.continue_with(work, next);
     Ok(())
 }

@@ -194,6 +194,8 @@ async fn leave_context(
     };
     let is_there = messages.iter().any(|message| message.id() == so_far.id());
     if !is_there {
+        // The message left behind means nothing without the journal of its run.
+        work.locked.lane.journal(Vec::new(), Synced::Now).await?;
         let moved: Vec<&str> =
             messages.iter().filter(is_current).filter_map(|it| it.id()).collect();
         let metadata = finish::answer_metadata(work, &Outcome::Done, None);
@@ -229,7 +231,7 @@ async fn enter_context(
         ..Journal::begin(progress.start.clone())
     };
     let next = journal.after_switching(call_id);
-    work.locked.lane.begin_journal(next.start.to_object()).await?;
+    work.locked.lane.begin_journal(next.start.to_object(), Synced::Now).await?;
     progress.continue_with(work, next);
     work.reload_context(view).await
 }

@@ -679,8 +679,9 @@ impl ChatFiles {
         &self,
         right: &HeldRight,
         about: Object,
+        sync: bool,
     ) -> Result<(), StorageError> {
-        journal::begin_journal(&self.run, right, about)
+        journal::begin_journal(&self.run, right, about, sync)
     }
 
     pub(crate) fn add_to_journal(

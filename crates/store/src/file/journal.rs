@@ -29,21 +29,25 @@ impl Fold for EmptyFold {
 /// A log of plain objects below a head.
 pub(crate) type JournalFile = LogFile<EmptyFold>;
 
-/// Replaces the journal by one that begins with `about`.
+/// Replaces the journal by one that begins with `about`. Without a sync, the next synced part makes it durable.
 pub(crate) fn begin_journal(
     journal: &JournalFile,
     right: &HeldRight,
     about: Object,
+    sync: bool,
 ) -> Result<(), StorageError> {
     let head = head_lines(&journal.env, about);
     // An unreadable journal is simply replaced.
-    let mut writing = match journal.begin_writing(right) {
+    let mut writing = match journal.begin_unsynced(right) {
         Err(StorageError::Damaged { .. }) => journal.begin_replacing(right)?,
         writing => writing?,
     };
     let first = writing.tail().map_or(1, |known| known.next_seq());
     // The old journal is not sealed: its run has ended, or its parts are in the log or in `about`.
-    writing.publish(&head, first, None)
+    match sync {
+        true => writing.publish(&head, first, None),
+        false => writing.publish_loosely(&head, first),
+    }
 }
 
 /// Begins another journal after one without a head, which is moved to the folder `aside`. If there is an `archive`, it
@@ -121,21 +125,22 @@ pub(crate) fn record(
     seal_if_large(journal, right, archive)
 }
 
-/// Appends lines to a journal, which is created if there is none.
+/// Appends lines to a journal, which is created if there is none. A sync is one of all lines before them, too.
 pub(crate) fn append(
     journal: &JournalFile,
     right: &HeldRight,
     lines: &[UnnumberedLine],
     sync: bool,
 ) -> Result<(), StorageError> {
-    let mut writing = journal.begin_writing(right)?;
+    let mut writing = journal.begin_unsynced(right)?;
     if writing.tail().is_none() {
         writing.publish(&head_lines(&journal.env, Object::new()), 1, None)?;
     }
-    if !lines.is_empty() {
-        writing.append(lines, sync)?;
+    match lines.is_empty() {
+        true if sync => writing.sync_all(),
+        true => Ok(()),
+        false => writing.append(lines, sync).map(|_| ()),
     }
-    Ok(())
 }
 
 /// The lines of objects in a journal, and the texts that must be stored before them.

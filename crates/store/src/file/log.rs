@@ -333,6 +333,21 @@ impl<F: Fold> Writing<'_, F> {
         Ok(first)
     }
 
+    /// Makes all lines durable that were added so far.
+    pub(crate) fn sync_all(&mut self) -> Result<(), StorageError> {
+        if self.tail().is_none_or(|known| known.synced && !known.loose) || !self.log.env.syncs() {
+            return Ok(());
+        }
+        let file = self.file.as_ref().expect("a file that is known is open");
+        let synced = self.sync_appended(&**file);
+        self.state.unsyncable |= synced.is_err();
+        synced?;
+        if let Some(known) = &mut self.state.tail {
+            (known.synced, known.loose) = (true, false);
+        }
+        Ok(())
+    }
+
     /// Makes appended lines durable, and the name of their file, if another process gave it.
     fn sync_appended(&self, file: &dyn DiskFile) -> Result<(), StorageError> {
         file.sync().map_err(self.log.io_error("sync"))?;
@@ -360,30 +375,55 @@ impl<F: Fold> Writing<'_, F> {
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
-        self.check_room(drafts, first)?;
-        self.log.raise_min_reader(drafts)?;
         if let Some(sealed) = seal {
+            self.check_room(drafts, first)?;
             // The old file has its second name before the first one goes to the new file.
             self.seal(sealed)?;
         }
+        self.publish_as(drafts, first, true)
+    }
+
+    /// Replaces this file like [`Writing::publish`], but the next synced append makes the new one durable. A power cut
+    /// before that may leave the old file, or an empty one.
+    pub(crate) fn publish_loosely(
+        &mut self,
+        drafts: &[UnnumberedLine],
+        first: u64,
+    ) -> Result<(), StorageError> {
+        self.publish_as(drafts, first, false)
+    }
+
+    fn publish_as(
+        &mut self,
+        drafts: &[UnnumberedLine],
+        first: u64,
+        sync: bool,
+    ) -> Result<(), StorageError> {
+        self.check_room(drafts, first)?;
+        self.log.raise_min_reader(drafts)?;
+        let env = &self.log.env;
         // The new file is complete before it gets its name, so its lines need no batch.
         let (bytes, spans) = encode(drafts, first, None, 0);
-        let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
+        let (aside, look) = match sync {
+            true => env.write_aside(&self.log.path, &bytes)?,
+            false => env.write_aside_loosely(&self.log.path, &bytes)?,
+        };
         // From here until the folder is synced, only the disk knows which of the two files is the log.
         self.state.tail = None;
-        let env = &self.log.env;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
-        let synced = env.sync_folder(self.log.folder());
-        self.state.unsyncable = synced.is_err();
-        synced?;
+        if sync {
+            let synced = env.sync_folder(self.log.folder());
+            self.state.unsyncable = synced.is_err();
+            synced?;
+        }
         self.file = env.open(&self.log.path, OpenMode::Append)?;
         let last_seq = first + drafts.len() as u64 - 1;
         let mut known = LogTail {
             file: look.file,
             len: 0,
             ending: Vec::new(),
-            synced: true,
-            loose: false,
+            synced: sync,
+            loose: !sync,
             first_seq: first,
             last_seq,
             given: last_seq,

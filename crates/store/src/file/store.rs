@@ -724,8 +724,15 @@ impl Lane for FileLane {
         self.run(move |chat| chat.accept(entry))
     }
 
-    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.begin_journal(&chat.take_write_right("begin_journal")?, about))
+    fn begin_journal(&self, about: Object, when: Synced) -> StoreFuture<'_, (), StorageError> {
+        match when == Synced::Now && self.chat.chat.env.syncs() {
+            true => self.run(move |chat| {
+                chat.begin_journal(&chat.take_write_right("begin_journal")?, about, true)
+            }),
+            false => self.write_at_once("begin_journal", move |chat, right| {
+                chat.begin_journal(right, about, false)
+            }),
+        }
     }
 
     fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {

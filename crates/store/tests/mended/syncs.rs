@@ -104,7 +104,7 @@ fn what_a_journal_took_for_later_is_not_believed_after_a_failed_sync() {
         let store = store_on(disk.clone());
         let begun = Begun::new(&store, "a").await;
         let part = |id: &str| vec![message(id, id)];
-        begun.lane.begin_journal(Object::new()).await.unwrap();
+        begun.lane.begin_journal(Object::new(), Synced::Now).await.unwrap();
         begun.lane.journal(part("p1"), Synced::Later).await.unwrap();
         disk.fail_next_sync(EIO);
         begun.lane.journal(part("p2"), Synced::Now).await.unwrap_err();

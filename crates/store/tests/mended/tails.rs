@@ -69,7 +69,7 @@ fn a_chat_that_git_gave_other_line_ends_is_read_and_goes_on() {
         begun.compact("s1", Seq::new(2)).await;
         fill(&*begun.chat, "k").await;
         begun.chat.ledger().accept(entry("last", "x")).await.unwrap();
-        begun.lane.begin_journal(message("run", "x")).await.unwrap();
+        begun.lane.begin_journal(message("run", "x"), Synced::Now).await.unwrap();
         begun.lane.journal(vec![message("p1", "x")], Synced::Now).await.unwrap();
         begun.lane.record_request(message("q1", "x")).await.unwrap();
     });

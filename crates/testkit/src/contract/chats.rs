@@ -3,7 +3,7 @@
 use ship_message::json::Object;
 use ship_store::{
     About, ChatLook, ChatOverview, Explain as _, LaneError, LogPiece, MemoryError, NewMessage,
-    Rotation, Seq, StorageError, Store, TEXT_BYTES_MAX,
+    Rotation, Seq, StorageError, Store, Synced, TEXT_BYTES_MAX,
 };
 
 use super::context_log::event;
@@ -20,7 +20,7 @@ pub async fn what_decides_about_a_chat_is_read_in_one_go(store: &dyn Store) {
     let first = chat.ledger().after(None, 1).await.unwrap()[0].seq;
     let promoted = NewMessage { message: message("m1", "k1"), rev: 0, inbox: Some(first) };
     begun.position = lane.append(vec![promoted.into()], begun.position).await.unwrap();
-    lane.begin_journal(Object::from([("kind", "start")])).await.unwrap();
+    lane.begin_journal(Object::from([("kind", "start")]), Synced::Now).await.unwrap();
     let state = chat.state(2).await.unwrap();
     assert_eq!(state.about, about);
     assert_eq!(state.view, chat.log().view().await.unwrap());
@@ -107,7 +107,7 @@ pub async fn a_chat_may_have_work_until_it_is_seen_idle_at_its_sizes(store: &dyn
         match part {
             "ledger" => drop(chat.ledger().accept(entry("k2", "x")).await.unwrap()),
             "context" => begun.say("m2").await,
-            _ => begun.lane.begin_journal(Object::new()).await.unwrap(),
+            _ => begun.lane.begin_journal(Object::new(), Synced::Now).await.unwrap(),
         }
         assert!(may_have_work().await, "{part}");
     }
@@ -180,7 +180,7 @@ pub async fn a_lane_that_is_free_is_had_without_waiting(store: &dyn Store) {
     assert_eq!((busy.waited_ms, busy.holder.map(|by| by.purpose)), (0, Some("test".to_owned())));
     lane.release().await;
     let lane = chat.lane_now("second").await.unwrap();
-    lane.begin_journal(Object::new()).await.unwrap();
+    lane.begin_journal(Object::new(), Synced::Now).await.unwrap();
     assert!(chat.lane_now("third").await.is_err(), "it is held again");
 }
 

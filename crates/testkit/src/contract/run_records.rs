@@ -14,7 +14,7 @@ pub async fn a_journal_is_that_of_the_last_run(store: &dyn Store) {
     let (chat, lane) = (&begun.chat, &begun.lane);
     assert!(chat.runs().journal().await.unwrap().is_empty());
     for run in ["run 1", "run 2"] {
-        lane.begin_journal(part(run)).await.unwrap();
+        lane.begin_journal(part(run), Synced::Now).await.unwrap();
         lane.journal(vec![part("a"), part("b")], Synced::Now).await.unwrap();
         lane.journal(vec![part("c")], Synced::Later).await.unwrap();
         let parts = chat.runs().journal().await.unwrap();

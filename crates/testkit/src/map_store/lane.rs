@@ -191,7 +191,7 @@ impl Lane for MapLane {
         })
     }
 
-    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
+    fn begin_journal(&self, about: Object, _when: Synced) -> StoreFuture<'_, (), StorageError> {
         self.write("begin_journal", move |tables| {
             tables.chat(&self.chat.key).0.journal = vec![about];
             Ok(())
