@@ -34,7 +34,13 @@ fn processor_time() -> Duration {
 
 /// What the present threads of this process have used of a processor; on systems that do not tell, the time of day.
 pub(crate) fn process_time() -> Duration {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return time_of_day() };
+    time_of_process(std::process::id())
+}
+
+/// What the present threads of a process have used of a processor; on systems that do not tell, the time of day.
+pub(crate) fn time_of_process(id: u32) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task"));
+    let Ok(threads) = threads else { return time_of_day() };
     threads.flatten().filter_map(|thread| used_by(&thread.path())).sum()
 }
 

@@ -3,16 +3,18 @@
 //! These are limits and no ratios, so they are counted in what depends least on the machine's mood: time on
 //! the processor, and bytes handed to the system.
 
+mod turn;
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use crate::processor;
 use crate::report::{Report, Want};
 
 const STARTS: u32 = 20;
-const TURNS: u32 = 200;
 const TURNS_FOR_BYTES: u32 = 50;
 
 /// The kernel tells processor time in hundredths of a second, whatever it counts in itself.
@@ -34,8 +36,8 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     }
     let folder = tempfile::tempdir_in(folder)?;
     let ship = Ship { program, folder: folder.path().to_owned() };
-    let start_ms = start(&ship, report)?;
-    turn(&ship, start_ms, report)?;
+    start(&ship, report)?;
+    turn::bench(&ship, report)?;
     bytes(&ship, report)
 }
 
@@ -109,6 +111,11 @@ impl Talk {
         count.and_then(|count| count.parse().ok()).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
+    /// The processor time of the present threads of the process, in milliseconds.
+    fn processor_ms(&self) -> f64 {
+        processor::time_of_process(self.child.id()).as_secs_f64() * 1e3
+    }
+
     fn end(mut self) -> io::Result<()> {
         drop(self.stdin);
         let status = self.child.wait()?;
@@ -132,9 +139,8 @@ pub(crate) fn spent(work: impl FnOnce() -> io::Result<()>) -> io::Result<f64> {
     Ok(children_ms()? - before)
 }
 
-/// From start to prompt, as a person sees it: in a terminal, with the line editor open. Gives what a start takes
-/// that reads from a pipe, as turns are measured.
-fn start(ship: &Ship, report: &mut Report<'_>) -> io::Result<f64> {
+/// From start to prompt, as a person sees it: in a terminal, with the line editor open.
+fn start(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     let root = ship.project("start", "{}")?;
     ship.says(&root, "hello", 20)?;
     let began = Instant::now();
@@ -143,20 +149,6 @@ fn start(ship: &Ship, report: &mut Report<'_>) -> io::Result<f64> {
     let each = all / f64::from(STARTS);
     report.ratio("ms of processor from start to prompt", each, Want::AtMost(30.0));
     report.note(&format!("{:.1} ms by the clock, the end included", waited.as_secs_f64() * 1000.0));
-    Ok(spent(|| (0..STARTS).try_for_each(|_| ship.says(&root, "", 0)))? / f64::from(STARTS))
-}
-
-/// Without syncs, whose cost is the disk's: `"flush"` does everything else.
-fn turn(ship: &Ship, start_ms: f64, report: &mut Report<'_>) -> io::Result<()> {
-    let measure = |name: &str, durability: &str| {
-        let root = ship.project(name, &format!("{{ \"durability\": \"{durability}\" }}"))?;
-        let all = spent(|| ship.says(&root, "hello there, how are you?", TURNS))?;
-        io::Result::Ok((all - start_ms).max(0.0) / f64::from(TURNS))
-    };
-    let (bare, synced) = (measure("flush", "flush")?, measure("sync", "sync")?);
-    let what = format!("ms of processor for a turn, mean of {TURNS} in one chat");
-    report.ratio(&what, bare, Want::AtMost(3.0));
-    report.note(&format!("{synced:.2} ms with its syncs"));
     Ok(())
 }
 

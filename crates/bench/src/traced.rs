@@ -13,6 +13,20 @@ pub(crate) struct Trace {
 impl Trace {
     /// Runs a command and notes the calls of all its threads; `None` if `strace` is missing or not allowed here.
     pub(crate) fn of(command: &Command) -> io::Result<Option<Self>> {
+        Self::during(command, |mut traced| {
+            let ended = traced.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+            if ended.success() { Ok(()) } else { Err(io::Error::other(format!("{ended}"))) }
+        })
+    }
+
+    /// Notes the calls of a command while it is run to its end; `None` if `strace` is missing or not allowed here.
+    pub(crate) fn during(
+        command: &Command,
+        run: impl FnOnce(Command) -> io::Result<()>,
+    ) -> io::Result<Option<Self>> {
+        if !is_there() {
+            return Ok(None);
+        }
         let notes = tempfile::tempdir()?;
         let mut traced = Command::new("strace");
         // A file for each thread, so that no call is noted in two halves. The files behind numbers are named.
@@ -21,14 +35,7 @@ impl Trace {
         traced.current_dir(command.get_current_dir().unwrap_or(Path::new("."))).env_clear();
         traced.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         traced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        traced.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        match traced.status() {
-            Ok(ended) if ended.success() => {}
-            Ok(_) if !is_there() => return Ok(None),
-            Ok(ended) => return Err(io::Error::other(format!("a traced command: {ended}"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        }
+        run(traced).map_err(|error| io::Error::other(format!("a traced command: {error}")))?;
         let mut lines = Vec::new();
         for thread in fs::read_dir(notes.path())? {
             lines.extend(fs::read_to_string(thread?.path())?.lines().map(str::to_owned));
