@@ -22,7 +22,7 @@ const CRATES: &[(&str, &str)] = &[
         "bench",
         "compact compact_soak contexts contexts_soak idle injuries_soak large many message message_soak \
          provider provider_soak queue real_model_soak search store_soak strict_hosts_soak subscribers tokens \
-         two_processes_soak processor real_chat real_hosts ship store talk tests report terminal traced",
+         two_processes_soak real_chat real_hosts ship processor store talk tests report terminal traced",
     ),
     (
         "context",

@@ -69,13 +69,15 @@ fn traced_talk(ship: &Ship, root: &Path, turns: u32) -> io::Result<Option<Trace>
 /// Compares a turn in a window of a thousand messages with one in a window of fifty.
 fn growth(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     // No window is compacted while it is measured.
-    let settings = r#"{"durability":"flush","context":{"history":{"maxInputTokensApprox":100000000}}}"#;
+    let settings =
+        r#"{"durability":"flush","context":{"history":{"maxInputTokensApprox":100000000}}}"#;
     let (mut short, mut long) = (f64::INFINITY, f64::INFINITY);
     // A pair of measurements at a time, so that the mood of the machine is the same for both.
     let mut old = Talk::begin(ship.chat(&ship.project("window-1000", settings)?))?;
     let mut before = 485;
     for round in 0..3 {
-        let mut young = Talk::begin(ship.chat(&ship.project(&format!("window-50-{round}"), settings)?))?;
+        let mut young =
+            Talk::begin(ship.chat(&ship.project(&format!("window-50-{round}"), settings)?))?;
         short = short.min(young.ms_per_turn(10, 30)?);
         young.end()?;
         long = long.min(old.ms_per_turn(before, 10)?);
