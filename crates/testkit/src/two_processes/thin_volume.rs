@@ -64,7 +64,7 @@ fn fill_and_extend(ship: &Path, volume: &Volume, free: u64) -> Result<SweepCount
     }
     session.end(&mut runner)?;
     volume.mount_again();
-    runner.finish()?;
+    runner.finish_after_lost_writes()?;
     Ok(runner.counts)
 }
 
