@@ -32,6 +32,16 @@ const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
+fn flags_of(mode: OpenMode) -> OFlags {
+    let flags = match mode {
+        OpenMode::Read | OpenMode::ReadOften => READ,
+        OpenMode::Append => OFlags::RDWR | OFlags::APPEND,
+        OpenMode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+        OpenMode::Lock => OFlags::RDWR | OFlags::CREATE,
+    };
+    PLAIN | OFlags::NONBLOCK | flags
+}
+
 /// The disk of the machine, below one project folder.
 #[derive(Debug)]
 pub struct RealDisk {
@@ -81,23 +91,25 @@ impl RealDisk {
         None
     }
 
-    /// Opens a file for reading in one call, if no step is a symbolic link. Returns `None` on any failure except that
-    /// the file is missing; `open_in_folder` then finds the reason.
+    /// Opens a file in one call, if no step is a symbolic link. Returns `None` on any failure except that the file is
+    /// missing; `open_in_folder` then finds the reason.
     #[cfg(target_os = "linux")]
-    fn file_at_once(&self, path: &Path) -> io::Result<Option<OwnedFd>> {
+    fn file_at_once(&self, path: &Path, mode: OpenMode) -> io::Result<Option<OwnedFd>> {
         use rustix::fs::ResolveFlags;
         if path.components().any(|name| !matches!(name, Component::Normal(_))) {
             return Ok(None);
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::fs::openat2(&self.root, path, PLAIN | READ, Bits::empty(), resolve) {
+        // The system refuses the bits of a file that cannot come into being.
+        let bits = if mode.creates() { FILE_BITS } else { Bits::empty() };
+        match rustix::fs::openat2(&self.root, path, flags_of(mode), bits, resolve) {
             Err(Errno::NOENT) => Err(Errno::NOENT.into()),
             opened => Ok(opened.ok()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn file_at_once(&self, _path: &Path) -> io::Result<Option<OwnedFd>> {
+    fn file_at_once(&self, _path: &Path, _mode: OpenMode) -> io::Result<Option<OwnedFd>> {
         Ok(None)
     }
 
@@ -129,14 +141,7 @@ impl RealDisk {
 
     fn open_in_folder(&self, path: &Path, mode: OpenMode) -> io::Result<OwnedFd> {
         let (folder, name) = self.parent(path)?;
-        let flags = match mode {
-            OpenMode::Read | OpenMode::ReadOften => READ,
-            OpenMode::Append => OFlags::RDWR | OFlags::APPEND,
-            OpenMode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
-            OpenMode::Lock => OFlags::RDWR | OFlags::CREATE,
-        };
-        let flags = PLAIN | OFlags::NONBLOCK | flags;
-        Ok(retry(|| rustix::fs::openat(&folder, name, flags, FILE_BITS))?)
+        Ok(retry(|| rustix::fs::openat(&folder, name, flags_of(mode), FILE_BITS))?)
     }
 
     fn folder_by_steps(&self, path: &Path) -> io::Result<OwnedFd> {
@@ -159,11 +164,7 @@ impl Disk for RealDisk {
         if let Some(file) = self.open_kept(path, mode) {
             return Ok(Box::new(file));
         }
-        let at_once = match mode {
-            OpenMode::Read | OpenMode::ReadOften => self.file_at_once(path)?,
-            OpenMode::Append | OpenMode::Create | OpenMode::Lock => None,
-        };
-        let file = match at_once {
+        let file = match self.file_at_once(path, mode)? {
             Some(file) => file,
             None => self.open_in_folder(path, mode)?,
         };
@@ -394,7 +395,10 @@ mod tests {
                 fs::write(project.path().join(&file), "x").unwrap();
             }
             assert_eq!(disk.open(&file, OpenMode::Read).is_ok(), good, "{file:?}");
-            assert!(good || !matches!(disk.file_at_once(&file), Ok(Some(_))), "{file:?}");
+            assert!(
+                good || !matches!(disk.file_at_once(&file, OpenMode::Read), Ok(Some(_))),
+                "{file:?}"
+            );
         }
         symlink("b/file", project.path().join("a/file-link")).unwrap();
         for link in ["a/file-link", "a/../a/b/file"] {

@@ -111,17 +111,15 @@ pub(crate) fn record(
     aside: &Path,
     archive: &Path,
 ) -> Result<(), StorageError> {
-    let is_lost = match journal.begin_writing(right) {
-        Ok(_) => false,
-        Err(StorageError::Damaged { .. }) => true,
-        Err(error) => return Err(error),
-    };
-    if is_lost {
-        replace_unreadable(journal, right, aside, Some(archive))?;
-    }
     let JournalLines { lines, texts } = wrap_objects(journal, vec![part])?;
     put_texts(&journal.env, &texts)?;
-    append(journal, right, &lines, false)?;
+    match append(journal, right, &lines, false) {
+        Err(StorageError::Damaged { .. }) => {
+            replace_unreadable(journal, right, aside, Some(archive))?;
+            append(journal, right, &lines, false)?;
+        }
+        appended => appended?,
+    }
     seal_if_large(journal, right, archive)
 }
 

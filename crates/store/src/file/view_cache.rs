@@ -22,6 +22,9 @@ use parking_lot::Mutex;
 /// The size of the blocks in which a long log is read.
 const BLOCK_BYTES: u64 = 1024 * 1024;
 
+/// The size of the blocks in which the known part of a log is compared: the processor has each in its cache.
+const COMPARED_BYTES: u64 = 128 * 1024;
+
 /// The memory of a view for each byte of its log, with what is kept of its messages beside them, and for each line.
 const MEMORY_PER_BYTE: u64 = 2;
 const MEMORY_PER_LINE: u64 = 2 * 1024;
@@ -159,7 +162,7 @@ impl CachedView {
         }
         let (mut at, mut crc) = (0, 0);
         while at < self.len {
-            let block = read_from(log.file, at, (at + BLOCK_BYTES).min(self.len))?;
+            let block = read_from(log.file, at, (at + COMPARED_BYTES).min(self.len))?;
             // The file has become shorter since it was opened.
             if block.is_empty() {
                 return Ok(false);
