@@ -1,17 +1,19 @@
 //! Appends lines to the logs.
 //!
-//! A line is one write to a file opened for appending, so lines of several processes never mix. The file is opened
-//! for each line. That costs a few microseconds, and a new day or a log that was moved away needs no special care.
+//! A line is one write to a file opened for appending, so lines of several processes never mix. The file stays open
+//! until it is no longer the one at its path: on a new day, or when a log was moved away.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 use rustix::io::Errno;
 use ship_record::{Clock, Timestamp};
@@ -41,6 +43,36 @@ pub struct LogWriter {
     failures: AtomicU64,
     /// Whether the last line may be only partly written.
     torn: AtomicBool,
+    /// The file of the last line.
+    open: Mutex<Option<Arc<OpenLog>>>,
+}
+
+/// A day's file.
+struct OpenLog {
+    path: PathBuf,
+    file: File,
+    id: FileId,
+}
+
+/// The device and the number of a file.
+type FileId = (u64, u64);
+
+impl OpenLog {
+    fn open(root: &Path, name: &str) -> io::Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | PLAIN | OFlags::NONBLOCK;
+        let file = File::from(openat(open_folder(root)?, name, flags, FILE_MODE)?);
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let path = FOLDER.iter().fold(root.to_path_buf(), |path, name| path.join(name)).join(name);
+        Ok(Self { path, file, id: (found.dev(), found.ino()) })
+    }
+
+    /// Whether this is still the file at its path.
+    fn is_there(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == self.id)
+    }
 }
 
 impl LogWriter {
@@ -57,6 +89,7 @@ impl LogWriter {
             options,
             failures: AtomicU64::new(0),
             torn: AtomicBool::new(false),
+            open: Mutex::default(),
         }
     }
 
@@ -80,19 +113,14 @@ impl LogWriter {
     }
 
     fn append(&self, now: Timestamp, line: &str) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | PLAIN | OFlags::NONBLOCK;
-        let file = openat(open_folder(&self.root)?, file_name(now), flags, FILE_MODE)?;
-        let mut file = File::from(file);
-        if !file.metadata()?.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
+        let log = self.file_of(&file_name(now))?;
         // A newline ends the partial line, or the new line would be lost with it.
         let line = match self.torn.swap(false, Ordering::Relaxed) {
             true => Cow::Owned(format!("\n{line}")),
             false => Cow::Borrowed(line),
         };
         let written = loop {
-            match file.write(line.as_bytes()) {
+            match (&log.file).write(line.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result?,
             }
@@ -102,6 +130,17 @@ impl LogWriter {
             return Err(io::ErrorKind::WriteZero.into());
         }
         Ok(())
+    }
+
+    /// Returns a day's file, which may be open already.
+    fn file_of(&self, name: &str) -> io::Result<Arc<OpenLog>> {
+        let known = self.open.lock().as_ref().filter(|log| log.path.ends_with(name)).cloned();
+        if let Some(log) = known.filter(|log| log.is_there()) {
+            return Ok(log);
+        }
+        let log = Arc::new(OpenLog::open(&self.root, name)?);
+        *self.open.lock() = Some(Arc::clone(&log));
+        Ok(log)
     }
 }
 
