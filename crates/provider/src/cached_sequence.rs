@@ -3,6 +3,8 @@
 //! Providers read their caches from the front. They put the tools before the system and the system before the
 //! messages, regardless of their order in the body. Marks of the places where a cache may end are not part of it.
 
+use memchr::{memchr2, memmem};
+
 /// The pieces of a body in the order of a cache, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedSequence {
@@ -32,14 +34,15 @@ impl CachedSequence {
             system = first;
             messages = &messages[first.len() + 1..];
         }
-        let mut text = tools.replace(MARK, "");
+        let mut text = String::with_capacity(body.len());
+        push_without_marks(&mut text, tools);
         text.push('\n');
         let tools_end = text.len();
-        text.push_str(&system.replace(MARK, ""));
+        push_without_marks(&mut text, system);
         text.push('\n');
         let system_end = text.len();
         // The opening of the list is left out: the bracket, or the comma after the system message.
-        text.push_str(messages.replace(MARK, "").get(1..).unwrap_or_default());
+        push_without_marks(&mut text, messages.get(1..).unwrap_or_default());
         Self { text, tools_end, system_end }
     }
 
@@ -70,6 +73,14 @@ impl CachedSequence {
             + share(system, self.tools_end, self.system_end)
             + share(messages, self.system_end, self.text.len())
     }
+}
+
+fn push_without_marks(text: &mut String, mut piece: &str) {
+    while let Some(at) = memmem::find(piece.as_bytes(), MARK.as_bytes()) {
+        text.push_str(&piece[..at]);
+        piece = &piece[at + MARK.len()..];
+    }
+    text.push_str(piece);
 }
 
 /// Returns the keys and values of an object as they are written.
@@ -110,11 +121,11 @@ fn items(json: &str) -> impl Iterator<Item = &str> {
 /// Returns the place after the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += next;
+        match bytes[at] {
             b'"' => return at + 1,
-            _ => at += 1,
+            _ => at += 2,
         }
     }
     bytes.len()
