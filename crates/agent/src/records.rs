@@ -22,6 +22,6 @@ pub(crate) use read_records::read_records;
 pub(crate) use rebuild::{RebuiltRequest, counted_parts, rebuild};
 pub(crate) use request_cache::{RECENT_LINES, RequestCache};
 pub(crate) use shared_prefix::{
-    OutgoingRequest, block_digests, last_context_request, recipe_difference, short_digest,
+    OutgoingRequest, SequenceDigests, block_digests, last_context_request, recipe_difference,
 };
 pub(crate) use usage::{model_of_run, usage_of_run};

@@ -58,7 +58,14 @@ fn line_bytes(line: &ContextLine) -> u64 {
     }
 }
 
+/// The approximate bytes of a message's line, which are kept with the message.
+struct LineBytes(u64);
+
 fn message_bytes(message: &UiMessage) -> u64 {
+    message.derived(|_| true, || LineBytes(measured_bytes(message))).0
+}
+
+fn measured_bytes(message: &UiMessage) -> u64 {
     let part = |part: &UiPart| match part {
         UiPart::Unknown(json) => json_bytes(json),
         part => part.object().map_or(0, fields_bytes) + 2,

@@ -21,7 +21,7 @@ use crate::error::RunError;
 use crate::inbound::promoted_message;
 use crate::inbox::UnreadLedger;
 use crate::records::{
-    OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests,
+    OutgoingRequest, RECENT_LINES, RequestTokens, SequenceDigests, SharedPrefix, block_digests,
     last_context_request, read_records,
 };
 use crate::request::PreparedRequest;
@@ -132,18 +132,20 @@ impl Engine {
             messages: tokens.messages.iter().sum(),
             ..RequestTokens::default()
         };
+        let last = last_context_request(read_records(&*self.store, chat, RECENT_LINES).await?);
+        let sequence = CachedSequence::of(&written.body);
         let now = OutgoingRequest {
             recipe: &written.recipe,
             system: &block_digests(&request.blocks),
             system_tokens: &tokens.system,
             tools: &digest(request.tools_text().as_bytes()),
             tokens: &sums,
-            sequence: &CachedSequence::of(&written.body),
+            sequence: &sequence,
+            digests: &SequenceDigests::of(&sequence, last.as_deref()),
             position: chat.log().view().await?.map(|view| view.position),
             shown: &request.shown,
             pruned,
         };
-        let last = last_context_request(read_records(&*self.store, chat, RECENT_LINES).await?);
         Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }

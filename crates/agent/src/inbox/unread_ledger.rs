@@ -175,6 +175,10 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
 /// Returns ledger lines as messages: each question as it would have been put into the context, each answer with the
 /// text that the person was told.
 fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
+    // Nothing is missed almost always, and the ids of a long context need not be looked at.
+    if lines.is_empty() {
+        return Vec::new();
+    }
     let message = |line: &LedgerLine| match &line.body {
         LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {
             let message = answer_from_ledger(entry)?;

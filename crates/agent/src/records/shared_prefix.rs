@@ -16,7 +16,7 @@ use super::block_digests::first_block;
 use super::rebuild::{RebuiltRequest, rebuild};
 use super::request_record::{RecordedRequest, RequestMessages, RequestRecord, RequestTokens};
 use crate::chat::COMPACTED;
-use crate::digest::digest;
+use crate::digest::{digest, digests_of_beginnings};
 
 /// The part that a request shares with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub(crate) struct OutgoingRequest<'a> {
     pub(crate) tools: &'a str,
     pub(crate) tokens: &'a RequestTokens,
     pub(crate) sequence: &'a CachedSequence,
+    /// The digests of the sequence, made for the request that it is compared with.
+    pub(crate) digests: &'a SequenceDigests,
     pub(crate) position: Option<Position>,
     pub(crate) shown: &'a [UiMessage],
     pub(crate) pruned: &'a PrunedOutputs,
@@ -102,9 +104,8 @@ impl OutgoingRequest<'_> {
         }
         // Nearly every request only adds to the one before, and this digest proves it without rebuilding that one.
         let (bytes, sha256) = &before.stem;
-        let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
-        let begins = self.sequence.text().as_bytes().get(..bytes);
-        if begins.is_some_and(|begins| short_digest(begins) == *sha256) {
+        if self.digests.beginning.as_ref() == Some(sha256) {
+            let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
             return self.shared_prefix(before, self.tokens_of(bytes), None);
         }
         if let Some(difference) = self.replaced_long_log(chat, before).await {
@@ -235,11 +236,29 @@ fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
         && parts[..others.len()] == *others
 }
 
-/// Returns a short digest, which suffices to tell two beginnings of requests apart.
-pub(crate) fn short_digest(bytes: &[u8]) -> String {
-    let mut digest = digest(bytes);
-    digest.truncate(16);
-    digest
+/// Short digests, which suffice to tell two beginnings of requests apart.
+pub(crate) struct SequenceDigests {
+    /// The digest of as many first bytes as the stem of the request before has; `None` if there are fewer.
+    pub(crate) beginning: Option<String>,
+    /// The length and the digest of the part with which every extended request begins.
+    pub(crate) stem: (u64, String),
+}
+
+impl SequenceDigests {
+    /// Makes the digests of a request. `before` is the request that it will be compared with.
+    pub(crate) fn of(sequence: &CachedSequence, before: Option<&RequestRecord>) -> Self {
+        let (text, stem) = (sequence.text().as_bytes(), sequence.stem().len());
+        let beginning = before.and_then(|before| usize::try_from(before.stem.0).ok());
+        let mut ends = vec![stem];
+        ends.extend(beginning.filter(|&end| end <= text.len()));
+        let mut digests = digests_of_beginnings(text, &ends).into_iter();
+        let mut next = || {
+            let mut digest = digests.next()?;
+            digest.truncate(16);
+            Some(digest)
+        };
+        Self { stem: (stem as u64, next().unwrap_or_default()), beginning: next() }
+    }
 }
 
 /// Returns the digest of each block's text by its name.

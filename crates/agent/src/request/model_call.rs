@@ -1,5 +1,6 @@
 //! Calls a model, and records everything before it is sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ship_message::UiMessage;
@@ -15,7 +16,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
     OutgoingRequest, RENDERING, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
-    SharedPrefix, block_digests, counted_parts, recipe_difference,
+    SequenceDigests, SharedPrefix, block_digests, counted_parts, recipe_difference,
 };
 use crate::run_log::{RunLogEntry, RunLogKind};
 
@@ -107,9 +108,22 @@ impl<'a> ModelCall<'a> {
             is_rough: !is_counted,
         };
         let sequence = CachedSequence::of(&compiled.body);
-        let stable = match &shown {
-            RequestMessages::Context { position, .. }
-            | RequestMessages::Continuation { position, .. } => {
+        let last = match &shown {
+            RequestMessages::Summary(_) => Ok(None),
+            _ => last_request(work).await,
+        };
+        let digests = SequenceDigests::of(&sequence, last.as_ref().ok().and_then(Option::as_deref));
+        let shared_prefix = match (&shown, &last) {
+            (RequestMessages::Summary(_), _) => SharedPrefix::default(),
+            (_, Err(error)) => {
+                log_not_recorded(work, error);
+                SharedPrefix::unknown()
+            }
+            (
+                RequestMessages::Context { position, .. }
+                | RequestMessages::Continuation { position, .. },
+                Ok(last),
+            ) => {
                 let now = OutgoingRequest {
                     recipe: &compiled.recipe,
                     system: &system,
@@ -117,21 +131,13 @@ impl<'a> ModelCall<'a> {
                     tools: &tools_sha256,
                     tokens: &tokens,
                     sequence: &sequence,
+                    digests: &digests,
                     position: Some(*position),
                     shown: &prepared.shown,
                     pruned: &work.pruned().await,
                 };
-                match last_request(work).await {
-                    Ok(last) => {
-                        now.compare(&*agent.store, &*work.locked.chat, last.as_deref()).await
-                    }
-                    Err(error) => {
-                        log_not_recorded(work, &error);
-                        SharedPrefix::unknown()
-                    }
-                }
+                now.compare(&*agent.store, &*work.locked.chat, last.as_deref()).await
             }
-            RequestMessages::Summary(_) => SharedPrefix::default(),
         };
         // The texts are stored before the record that names them, so that no record lacks one after a crash.
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
@@ -153,8 +159,8 @@ impl<'a> ModelCall<'a> {
             bytes: compiled.body.len() as u64,
             sha256: digest(compiled.body.as_bytes()),
             tokens,
-            stem: stem(&sequence),
-            shared_prefix: stable,
+            stem: digests.stem,
+            shared_prefix,
         };
         let weight = match counted {
             _ if !record.is_of_context() => RequestCount::Unknown,
@@ -197,7 +203,7 @@ impl<'a> ModelCall<'a> {
         let CompiledRequest { request, body, .. } = self.compiled;
         let mut answering =
             work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
-        let mut sent = (Arc::clone(&self.record), CachedSequence::of(body));
+        let mut sent = (Arc::clone(&self.record), Cow::Borrowed(body.as_str()));
         let counting = self.weight.count(work);
         let answered = loop {
             tokio::select! {
@@ -307,12 +313,6 @@ fn body_log_entry(record: &RequestRecord, body: String) -> RunLogEntry {
     }
 }
 
-/// Returns the length and the digest of the part with which every extended request begins.
-fn stem(sequence: &CachedSequence) -> (u64, String) {
-    let stem = sequence.stem();
-    (stem.len() as u64, crate::records::short_digest(stem.as_bytes()))
-}
-
 async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
     let frame = record.frame_text();
     let sha256 = digest(frame.as_bytes());
@@ -324,14 +324,14 @@ async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(
     Ok(())
 }
 
-/// Records a body that is sent instead of another. Returns its record and the part of it that a cache sees.
+/// Records a body that is sent instead of another. Returns its record and the body.
 async fn record_resent(
     work: &ActiveRun,
-    (before, old): (Arc<RequestRecord>, CachedSequence),
+    (before, old): (Arc<RequestRecord>, Cow<'_, str>),
     (recipe, body): (Recipe, String),
-) -> (Arc<RequestRecord>, CachedSequence) {
+) -> (Arc<RequestRecord>, Cow<'static, str>) {
     write_answer(work, &before, &RequestAnswer::Failed("refused".to_owned())).await;
-    let new = CachedSequence::of(&body);
+    let (old, new) = (CachedSequence::of(&old), CachedSequence::of(&body));
     let tokens = &before.tokens;
     let common = new.common_bytes(&old);
     let difference = recipe_difference(&before.recipe, &recipe).filter(|_| old != new);
@@ -341,7 +341,7 @@ async fn record_resent(
         recipe,
         bytes: body.len() as u64,
         sha256: digest(body.as_bytes()),
-        stem: stem(&new),
+        stem: SequenceDigests::of(&new, None).stem,
         shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
@@ -352,8 +352,8 @@ async fn record_resent(
     if let Err(error) = write_record(work, &record).await {
         log_not_recorded(work, &error);
     }
-    work.log(body_log_entry(&record, body));
-    (record, new)
+    work.log(body_log_entry(&record, body.clone()));
+    (record, body.into())
 }
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {

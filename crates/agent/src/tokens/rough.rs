@@ -24,6 +24,10 @@ fn rough_part_tokens(part: &UiPart) -> u64 {
     }
 }
 
+/// The approximate tokens of a message, which are kept with the message.
+struct RoughTokens(u64);
+
 pub(super) fn rough_message_tokens(message: &UiMessage) -> u64 {
-    message.parts().iter().map(rough_part_tokens).sum()
+    let count = || RoughTokens(message.parts().iter().map(rough_part_tokens).sum());
+    message.derived(|_| true, count).0
 }

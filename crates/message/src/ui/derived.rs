@@ -18,7 +18,8 @@ impl DerivedValues {
     /// Returns the value of a type, if it was kept.
     pub(super) fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        values.iter().find_map(|value| Arc::clone(value).downcast().ok())
+        let value = values.iter().find(|value| value.is::<T>())?;
+        Arc::clone(value).downcast().ok()
     }
 
     /// Keeps a value in the place of another one of its type.
