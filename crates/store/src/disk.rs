@@ -32,13 +32,6 @@ pub enum OpenMode {
     Lock,
 }
 
-impl OpenMode {
-    /// Whether a missing file is created.
-    pub(crate) fn creates(self) -> bool {
-        matches!(self, Self::Create | Self::Lock)
-    }
-}
-
 /// The kind of thing at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
