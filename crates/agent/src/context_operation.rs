@@ -125,6 +125,22 @@ impl ContextOperation {
         }
     }
 
+    /// Whether it makes the first context of a chat in which nothing was said.
+    pub(crate) fn begins_chat(&self) -> bool {
+        match self {
+            Self::New { title, .. } => title.is_some(),
+            Self::Rename { .. } => true,
+            Self::Load { .. }
+            | Self::Recall { .. }
+            | Self::Clear
+            | Self::Checkpoint { .. }
+            | Self::Fork { .. }
+            | Self::Rewind { .. }
+            | Self::Retry
+            | Self::Undo => false,
+        }
+    }
+
     /// Whether a run cannot continue after it, because the message it was answering is gone.
     pub(crate) fn ends_run(&self) -> bool {
         match self {

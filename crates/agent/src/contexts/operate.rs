@@ -3,7 +3,7 @@
 use ship_store::{Explain, RotateError, StorageError, View};
 
 use super::target_origin::OperationPlan;
-use crate::chat::{OPERATED, OpenRequest};
+use crate::chat::{OPERATED, OpenRequest, has_content};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::engine::LockedChat;
 use crate::error::RunError;
@@ -44,6 +44,10 @@ pub(crate) async fn operate(
     }
     let outcome = match wanted {
         ContextOperation::Rename { title } => in_progress.rename(title).await?,
+        // A context in which nothing was said is the new one already.
+        ContextOperation::New { title: Some(title), .. } if !has_content(view, &moving.current) => {
+            in_progress.name_clean_context(title).await?
+        }
         ContextOperation::Checkpoint { name } => in_progress.checkpoint(name).await?,
         ContextOperation::Recall { which, mode } => {
             super::recall::recall(locked, view, which, *mode, moving).await?

@@ -15,13 +15,30 @@ use crate::error::RunError;
 
 impl OperationInProgress<'_> {
     pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {
+        self.give_title("rename", title, "This context is now").await
+    }
+
+    /// Gives a title to a context in which nothing was said, for a person that asked for a new one.
+    pub(super) async fn name_clean_context(
+        &self,
+        title: &str,
+    ) -> Result<OperationOutcome, RunError> {
+        self.give_title("new", title, "Now in").await
+    }
+
+    async fn give_title(
+        &self,
+        operation: &str,
+        title: &str,
+        introduction: &str,
+    ) -> Result<OperationOutcome, RunError> {
         let Some(title) = clean_title(title) else {
             return Ok(OperationOutcome::refused("A title needs at least one letter."));
         };
         let event = self.new_event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
-        let line = format!("This context is now “{title}”.");
-        Ok(OperationOutcome::Done(self.unchanged_context("rename", title, line)))
+        let line = format!("{introduction} “{title}”.");
+        Ok(OperationOutcome::Done(self.unchanged_context(operation, title, line)))
     }
 
     /// Names the present end of the context, behind its last message.

@@ -6,9 +6,7 @@ use ship_context::contexts::{Index, Snapshot};
 use ship_context::ends_with_question;
 use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
-use ship_store::{
-    ContextId, ContextLine, Explanation, MessageKind, Metadata, SealedName, StorageProblem, View,
-};
+use ship_store::{ContextId, ContextLine, MessageKind, Metadata, SealedName, StorageProblem, View};
 
 use super::archive::{ContextArchive, FoundContext};
 use super::list::active_snapshot;
@@ -143,14 +141,8 @@ impl OperationInProgress<'_> {
         if has_content(self.view, &self.moving.current) {
             return Ok(TargetOrigin::Clean { by, title: title.map(str::to_owned) });
         }
-        let clean = "This context is clean already";
-        Err(match title {
-            Some(_) => {
-                let remedy = "`/context rename` gives it a title";
-                OperationRefusal::explained(Explanation::new(clean).with_remedy(remedy), ".")
-            }
-            None => OperationRefusal::new(format!("{clean}: nothing was said in it yet.")),
-        })
+        let clean = "This context is clean already: nothing was said in it yet.";
+        Err(OperationRefusal::new(clean))
     }
 
     async fn archived_origin(

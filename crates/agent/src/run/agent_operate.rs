@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
+use ship_store::{
+    About, ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError,
+};
 
 use super::lane_loop::LaneLoop;
 use crate::context_operation::{ContextOperation, ONE_CONTEXT, OperationOutcome, OperationRefusal};
@@ -32,10 +34,14 @@ impl Agent {
         if operation.leaves_context() && !agent.rules.contexts.enabled {
             return Ok(OperationOutcome::refused(ONE_CONTEXT));
         }
-        let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
-        if !chat.log().is_begun().await? {
-            return Ok(nothing());
-        }
+        let chat = match agent.store.open(key).await? {
+            Some(chat) if operation.begins_chat() || chat.log().is_begun().await? => chat,
+            None if operation.begins_chat() => {
+                let channel = Some(channel.to_owned());
+                agent.store.create(key, About { channel, ..About::default() }).await?
+            }
+            _ => return Ok(nothing()),
+        };
         let request_line = format!("operation:{:016x}", agent.ids.next());
         let mut entry =
             Object::from([("v", Json::from(1u64)), ("ts", agent.clock.now().to_json())]);

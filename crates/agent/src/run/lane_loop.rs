@@ -27,6 +27,9 @@ use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::stop::Stop;
 
+/// The cause of a first context that no operation has begun.
+const FIRST_MESSAGE: &str = "first message";
+
 /// Works on a chat while its lane is held.
 pub(crate) struct LaneLoop {
     locked: LockedChat,
@@ -130,7 +133,7 @@ impl LaneLoop {
                     Some(Outcome::Done)
                 }
                 Recovery::Continue(journal) => {
-                    let mut view = self.first_context(view, inbox, &[]).await?;
+                    let mut view = self.first_context(view, inbox, &[], FIRST_MESSAGE).await?;
                     if inbox < journal.start.inbox {
                         // The log or its end is gone, but the ledger still has the messages that the run answers.
                         let read =
@@ -142,15 +145,13 @@ impl LaneLoop {
                     Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::Settled(journal) => {
-                    let view = self.first_context(view, inbox, &[]).await?;
+                    let view = self.first_context(view, inbox, &[], FIRST_MESSAGE).await?;
                     let work = self.active_run(about, &view, &journal).await;
                     self.locked.lane.begin_journal(journal.start.to_object(), Synced::Now).await?;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::RunPending => {
-                    // With a cursor but no log, the earlier lines were already part of the lost context.
-                    let before = if inbox.is_none() { lines.as_slice() } else { &[] };
-                    let view = self.first_context(view, inbox, before).await?;
+                    let view = self.first_context(view, inbox, &lines, FIRST_MESSAGE).await?;
                     let view = self.locked.promote(view, &lines).await?;
                     inbox = view.inbox;
                     let journal = Journal::begin(self.start_run(&view));
@@ -251,7 +252,8 @@ impl LaneLoop {
             let Some((request_line, operation)) = unread.queue.operation.take() else {
                 return Ok((state, unread));
             };
-            let Some(view) = state.view.take() else { return Ok((state, unread)) };
+            let (view, lines) = (state.view.take(), &unread.queue.lines);
+            let view = self.first_context(view, unread.inbox, lines, operation.name()).await?;
             let view = self.locked.promote(view, &unread.queue.lines).await?;
             let journal = Journal::read(&state.journal);
             known =
@@ -394,14 +396,17 @@ impl LaneLoop {
         view: Option<View>,
         inbox: Option<LedgerSeq>,
         lines: &[LedgerLine],
+        cause: &str,
     ) -> Result<View, RunError> {
         if let Some(view) = view {
             return Ok(view);
         }
+        // With a cursor but no log, the earlier lines were already part of the lost context.
+        let lines = if inbox.is_none() { lines } else { &[] };
         let now = self.locked.engine.clock.now();
         let mut head = Head::new(ContextId::new(now, self.locked.engine.ids.next()));
         head.inbox = inbox;
-        Activation::write_to_head(&mut head, "first message", now);
+        Activation::write_to_head(&mut head, cause, now);
         let before = reference_to_earlier_talk(&self.locked.engine, &head, lines);
         let pieces = before.into_iter().map(LogPiece::New).collect();
         let rotation = Rotation { expected: None, head, pieces };

@@ -6,7 +6,7 @@ use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, RunEvent};
 use ship_context::contexts::RecallMode;
 use ship_message::Chunk;
 use ship_message::json::Json;
-use ship_store::{ChatKey, Store};
+use ship_store::{About, ChatKey, LedgerEntry, Store};
 use ship_testkit::sim::SimDisk;
 
 use super::place::{Place, calls, hangs, says};
@@ -37,6 +37,44 @@ async fn a_context_is_left_and_come_back_to() {
     assert_eq!(not.offered.len(), 1, "{not:?}");
     assert_eq!(place.context().await, before, "nothing has changed");
     assert_eq!(place.say("and on").await, Some(Outcome::Done));
+}
+
+#[tokio::test]
+async fn a_title_begins_the_first_context_and_names_a_clean_one() {
+    let rename = |title: &str| ContextOperation::Rename { title: title.to_owned() };
+    for begins in [new("Shopping"), rename("Shopping")] {
+        let place = Place::new();
+        assert!(place.done(begins).await.contains("“Shopping”."));
+        let place = place.again();
+        place.say("two loaves").await;
+        let line = place.done(new("Dinner")).await;
+        assert!(line.starts_with("Now in “Dinner”. Left “Shopping”; to return: "), "{line}");
+        assert_eq!(place.done(new("Supper")).await, "Now in “Supper”.");
+        assert_eq!(place.archived().await.len(), 1, "nothing was said in “Dinner”");
+    }
+}
+
+#[tokio::test]
+async fn a_first_context_with_a_title_takes_in_what_waits() {
+    let place = Place::new();
+    place.accept("two loaves").await;
+    assert_eq!(place.done(new("Shopping")).await, "Now in “Shopping”.");
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    assert_eq!(place.context().await, ["user: two loaves", "assistant: Aye: two loaves"]);
+}
+
+#[tokio::test]
+async fn an_operation_that_waits_in_a_chat_without_a_context_blocks_nothing() {
+    for operation in [r#"{"op":"undo"}"#, r#"{"op":"new","title":"Shopping"}"#] {
+        let place = Place::new();
+        let stored = place.store.create(&chat(), About::default()).await.unwrap();
+        let entry = format!(r#"{{"v":1,"role":"command","meta":{{"operation":{operation}}}}}"#);
+        let entry = Json::parse(&entry).unwrap().as_object().unwrap().clone();
+        let entry = LedgerEntry { key: "operation:1".to_owned(), entry };
+        stored.ledger().accept(entry).await.unwrap();
+        assert_eq!(place.say("two loaves").await, Some(Outcome::Done));
+        assert_eq!(place.context().await, ["user: two loaves", "assistant: Aye: two loaves"]);
+    }
 }
 
 #[tokio::test]

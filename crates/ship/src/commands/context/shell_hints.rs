@@ -6,10 +6,9 @@ use crate::chat_flags::ChatFlags;
 use crate::output;
 
 /// The hints in the words of the engine, and the shell commands for them.
-const HINTS: [(&str, &str); 4] = [
+const HINTS: [(&str, &str); 3] = [
     ("`/checkpoint NAME`", "ship checkpoint NAME"),
     ("`/compact --undo`", "ship compact --undo"),
-    ("`/context rename`", "ship context rename"),
     ("`ship verify`", "ship verify"),
 ];
 
