@@ -401,6 +401,83 @@ fn the_map_has_the_arrows_between_the_rooms_of_the_agent() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The source file that a short path of the map stands for.
+fn source_of(short: &str) -> Option<String> {
+    let (name, rest) = short.split_once('/')?;
+    fs::read_to_string(workspace().join("crates").join(name).join("src").join(rest)).ok()
+}
+
+/// The texts between backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Whether source code has an item or a public field of this name.
+fn defines(source: &str, name: &str) -> bool {
+    let items = ["fn", "struct", "enum", "trait", "type", "const", "static", "mod"];
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let has = |start: &str| {
+        source.match_indices(start).any(|(at, _)| is_end(&source[at + start.len()..]))
+    };
+    items.iter().any(|item| has(&format!("{item} {name}")))
+        || source.contains(&format!("pub {name}: "))
+}
+
+/// What a piece of the map names that its files do not have, a sentence each. `is_name` tells names of code from others.
+fn stale_names(piece: &str, is_name: impl Fn(&str) -> bool) -> Vec<String> {
+    let (paths, names): (Vec<&str>, Vec<&str>) =
+        quoted(piece).partition(|text| text.contains('/') && text.ends_with(".rs"));
+    let missing = paths.iter().filter(|path| source_of(path).is_none());
+    let missing = missing.map(|path| format!("there is no `{path}`"));
+    let sources: Vec<String> = paths.iter().filter_map(|path| source_of(path)).collect();
+    let owners =
+        piece.split(" of ").skip(1).map(|rest| rest.split([',', ';', ' ']).next().unwrap_or(rest));
+    let owners = owners.filter(|owner| owner.starts_with(|c: char| c.is_ascii_uppercase()));
+    let is_stale = |name: &&str| !sources.iter().any(|source| defines(source, name));
+    let no_owner = |owner: &&str| !sources.iter().any(|source| source.contains(owner));
+    let stale = names.into_iter().filter(|name| is_name(name)).filter(is_stale);
+    let stale = stale.chain(owners.filter(no_owner));
+    missing.chain(stale.map(|name| format!("`{name}` is in none of {paths:?}"))).collect()
+}
+
+/// The functions of a walk, each as a piece with the path in front of it.
+fn steps(walk: &str) -> impl Iterator<Item = String> {
+    let parts: Vec<&str> = walk.split('`').collect();
+    let is_step = |at: &usize| parts[*at].ends_with(".rs") && parts[at + 1].trim().is_empty();
+    let starts: Vec<usize> = (1..parts.len() - 2).step_by(2).filter(is_step).collect();
+    starts.into_iter().map(move |at| format!("`{}` `{}`", parts[at], parts[at + 2]))
+}
+
+#[test]
+fn every_file_and_function_that_the_map_names_is_there() {
+    let map = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("the map");
+    let section = |heading: &str| {
+        let (_, rest) = map.split_once(heading).expect("a heading");
+        rest.split("\n## ").next().expect("a section")
+    };
+    let mut stale = Vec::new();
+    let rows = section("\n## Where is … decided?\n").lines().filter(|line| line.starts_with("| "));
+    // The question may name anything.
+    for (_, answer) in rows.filter_map(|row| row.trim_matches('|').split_once(" | ")) {
+        stale.extend(stale_names(answer, |_| true));
+    }
+    for walk in section("\n## Walks\n").split("\n### ").skip(1) {
+        // Words with a capital may be the cases of a decision.
+        let is_function = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        stale.extend(stale_names(walk, is_function));
+        stale.extend(steps(walk).flat_map(|step| stale_names(&step, |_| true)));
+    }
+    assert!(stale.is_empty(), "{}", stale.join("\n"));
+    for wrong in [
+        "`agent/run/gone.rs`",
+        "`agent/run/step.rs` `gone`",
+        "`agent/run/step.rs` `ask_model` of Gone",
+    ] {
+        assert_eq!(stale_names(wrong, |_| true).len(), 1, "{wrong}");
+        assert_eq!(steps(&format!("1. {wrong} does.")).count(), wrong.matches(' ').count().min(1));
+    }
+}
+
 #[test]
 fn arrows_are_found_in_every_form_of_a_path_and_only_in_code() {
     let modules = Modules {
