@@ -12,6 +12,8 @@ pub struct Offer {
     pub name: String,
     /// Each of these is a word in the source of one of its tests.
     pub words: Vec<String>,
+    /// The words of each of these are said together: in one list of arguments, or on one line that is typed.
+    pub together: Vec<Vec<String>>,
 }
 
 /// A row: the name of an offer, and the tests that drive it, as `folder::file::function`.
@@ -25,7 +27,7 @@ pub fn assert_all_tested(offers: &[Offer], rows: &[TestedBy], tests: &Path) {
     let mut bodies = BTreeMap::new();
     gather(tests, "", &mut bodies);
     let mut problems = Vec::new();
-    for Offer { name, words } in offers {
+    for Offer { name, words, together } in offers {
         let named: Vec<&str> =
             rows.iter().filter(|row| row.0 == name).flat_map(|row| row.1).copied().collect();
         let source: String =
@@ -36,6 +38,12 @@ pub fn assert_all_tested(offers: &[Offer], rows: &[TestedBy], tests: &Path) {
         }
         let lacking = words.iter().filter(|word| !has_word(&source, word));
         problems.extend(lacking.map(|word| format!("no test of `{name}` says `{word}`")));
+        let pieces: Vec<&str> = argument_lists(&source).chain(typed_lines(&source)).collect();
+        let is_said = |set: &&Vec<String>| {
+            pieces.iter().any(|piece| set.iter().all(|word| has_word(piece, word)))
+        };
+        let apart = together.iter().filter(|set| !is_said(set));
+        problems.extend(apart.map(|set| format!("no test of `{name}` says {set:?} together")));
     }
     let offered: BTreeSet<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
     for (name, named) in rows {
@@ -57,14 +65,44 @@ fn gather(folder: &Path, prefix: &str, bodies: &mut BTreeMap<String, String>) {
             gather(&path, &format!("{prefix}{name}::"), bodies);
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let source = fs::read_to_string(&path).expect("a source");
-            for item in source.split("#[test]\n").skip(1) {
-                let Some((_, rest)) = item.split_once("fn ") else { continue };
-                let Some((function, _)) = rest.split_once('(') else { continue };
-                let body = item.split("\n}\n").next().unwrap_or(item);
-                bodies.insert(format!("{prefix}{name}::{function}"), body.to_owned());
-            }
+            let tests = tests_of(&source);
+            bodies.extend(tests.map(|(test, body)| (format!("{prefix}{name}::{test}"), body)));
         }
     }
+}
+
+/// The tests of a source with their code, without those that are ignored.
+fn tests_of(source: &str) -> impl Iterator<Item = (String, String)> {
+    source.match_indices("#[test]\n").filter_map(|(at, attribute)| {
+        let item = &source[at + attribute.len()..];
+        let (attributes, rest) = item.split_once("fn ")?;
+        let above = source[..at].lines().rev().take_while(|line| line.trim().starts_with("#["));
+        if above.chain(attributes.lines()).any(|line| line.contains("ignore")) {
+            return None;
+        }
+        let (function, _) = rest.split_once('(')?;
+        let body = item.split("\n}\n").next().unwrap_or(item);
+        let body: Vec<&str> = body.lines().map(without_comment).collect();
+        Some((function.to_owned(), body.join("\n")))
+    })
+}
+
+/// A line of code without its comment, which has a blank on both sides of its slashes, unlike an address in a text.
+fn without_comment(line: &str) -> &str {
+    match line.trim_start().starts_with("// ") {
+        true => "",
+        false => line.split(" // ").next().unwrap_or(line),
+    }
+}
+
+/// The lists in a source, up to a list or an index in them.
+fn argument_lists(source: &str) -> impl Iterator<Item = &str> {
+    source.split('[').skip(1).filter_map(|rest| rest.split(']').next())
+}
+
+/// The lines in the texts of a source, and the code between the texts.
+fn typed_lines(source: &str) -> impl Iterator<Item = &str> {
+    source.split('"').flat_map(|text| text.split("\\n"))
 }
 
 /// Whether a text has a word that is no part of a longer one.
@@ -80,6 +118,28 @@ fn has_word(text: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_that_is_ignored_counts_for_nothing_and_neither_does_a_comment() {
+        let source = "#[test]\nfn one() {\n    // --last\n    run(&[\"a\", \"//b\"]); // --ledger\n}\n\n\
+                      #[test]\n#[ignore = \"slow\"]\nfn two() {\n}\n\n#[ignore]\n#[test]\nfn three() {\n}\n";
+        let tests: Vec<(String, String)> = tests_of(source).collect();
+        assert_eq!(tests.len(), 1, "{tests:?}");
+        assert_eq!(tests[0].0, "one");
+        let (one, comments) = (&tests[0].1, ["--last", "--ledger"]);
+        assert!(has_word(one, "//b") && !comments.iter().any(|word| has_word(one, word)), "{one}");
+    }
+
+    #[test]
+    fn words_in_two_lists_or_on_two_lines_are_apart() {
+        let source = r#"run(&[&["send", "-f"], &["undo"]].concat()); say("/new a\n/fork --to b")"#;
+        let is_said = |words: &[&str]| {
+            let mut pieces = argument_lists(source).chain(typed_lines(source));
+            pieces.any(|piece| words.iter().all(|word| has_word(piece, word)))
+        };
+        assert!(is_said(&["\"send\"", "-f"]) && is_said(&["/fork", "--to"]));
+        assert!(!is_said(&["\"undo\"", "-f"]) && !is_said(&["/new", "--to"]));
+    }
 
     #[test]
     fn a_word_stands_by_itself() {

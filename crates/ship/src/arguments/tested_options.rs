@@ -79,7 +79,7 @@ const TESTED: &[TestedBy] = &[
         "inspect --requests",
         &["providers::explained::a_person_reads_what_was_sent_and_what_came_of_it"],
     ),
-    ("inspect --last", &["cli::print::a_flag_or_a_number_that_a_command_does_not_use_is_refused"]),
+    ("inspect --last", &["cli::print::of_many_requests_only_the_last_are_listed_when_asked_for"]),
     ("compact", &["cli::print::a_context_is_compacted_looked_at_before_and_taken_back"]),
     ("compact --dry-run", &["cli::print::a_context_is_compacted_looked_at_before_and_taken_back"]),
     ("compact --undo", &["cli::print::a_context_is_compacted_looked_at_before_and_taken_back"]),
@@ -218,7 +218,8 @@ fn offers_of(command: &Command, path: &str, offers: &mut Vec<Offer>) {
     for below in command.get_subcommands() {
         for called in std::iter::once(below.get_name()).chain(below.get_all_aliases()) {
             let name = format!("{path} {called}").trim().to_owned();
-            offers.push(Offer { words: vec![format!("\"{called}\"")], name });
+            let words = vec![format!("\"{called}\"")];
+            offers.push(Offer { name, words, together: Vec::new() });
         }
         offers_of(below, format!("{path} {}", below.get_name()).trim(), offers);
     }
@@ -233,13 +234,14 @@ fn offer_of_argument(arg: &Arg, command: &str, path: &str) -> Offer {
     let values = arg.get_possible_values();
     let values = values.iter().filter(|_| arg.get_action().takes_values());
     let command = path.rsplit(' ').next().filter(|word| !word.is_empty());
-    let words = arg.get_long().map(|long| format!("--{long}")).into_iter();
+    let command = command.map(|command| format!("\"{command}\""));
+    let words = arg.get_short().map(|short| format!("-{short}")).into_iter();
     let words = words
-        .chain(arg.get_short().map(|short| format!("-{short}")))
         .chain(arg.get_env().map(|variable| variable.to_string_lossy().into_owned()))
-        .chain(values.map(|value| value.get_name().to_owned()))
-        .chain(command.map(|command| format!("\"{command}\"")));
-    Offer { name, words: words.collect() }
+        .chain(values.map(|value| value.get_name().to_owned()));
+    let flag = arg.get_long().map(|long| format!("--{long}"));
+    let together = vec![command.into_iter().chain(flag).collect()];
+    Offer { name, words: words.collect(), together }
 }
 
 #[test]

@@ -338,7 +338,9 @@ impl ChatScreen<'_> {
             Slash::Undo(exchanges) => return self.undo(exchanges).await,
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
             Slash::Context(request) => {
-                let looked = context::show_requested(session, &self.agent, &request).await;
+                let list_command = "/context list";
+                let looked =
+                    context::show_requested(session, &self.agent, &request, list_command).await;
                 looked.map(|()| ExitCode::SUCCESS)
             }
             Slash::Chats => collect_keys(keyboard, super::chats::run(session)).await,

@@ -98,19 +98,23 @@ pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<E
             }
             print_outcome(session, &agent, operation, operated).await?;
         }
-        look => show_requested(session, &agent, look).await?,
+        look => {
+            let list_command = session.chat_flags.add_to("ship context list");
+            show_requested(session, &agent, look, &list_command).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the requested list or context; does nothing for an operation.
+/// Shows the requested list or context; does nothing for an operation. `list_command` lists contexts here.
 pub(super) async fn show_requested(
     session: &Session,
     agent: &Agent,
     request: &ContextRequest,
+    list_command: &str,
 ) -> Result<(), Failure> {
     match request {
-        ContextRequest::List { limit } => list::run(session, agent, *limit).await,
+        ContextRequest::List { limit } => list::run(session, agent, *limit, list_command).await,
         ContextRequest::Show { which } => show::run(session, agent, which.as_deref()).await,
         ContextRequest::Do(_) => Ok(()),
     }

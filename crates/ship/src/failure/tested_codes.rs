@@ -201,7 +201,7 @@ fn this_crate() -> &'static Path {
 fn every_exit_code_is_seen_by_a_test() {
     let offers: Vec<Offer> = first_cells(&readme(), "### Exit codes")
         .into_iter()
-        .map(|code| Offer { words: vec![code.clone()], name: code })
+        .map(|code| Offer { words: vec![code.clone()], name: code, together: Vec::new() })
         .collect();
     assert_all_tested(&offers, EXIT_CODES, this_crate());
 }
@@ -218,8 +218,9 @@ fn documented() -> BTreeSet<String> {
 #[test]
 fn every_code_of_an_error_is_seen_by_a_test() {
     let offers = documented().into_iter();
-    let offers: Vec<Offer> =
-        offers.map(|code| Offer { words: vec![format!("\"{code}\"")], name: code }).collect();
+    let offer =
+        |code| Offer { words: vec![format!("\"{code}\"")], name: code, together: Vec::new() };
+    let offers: Vec<Offer> = offers.map(offer).collect();
     assert_all_tested(&offers, CODES, this_crate());
 }
 

@@ -432,9 +432,12 @@ fn a_list_is_as_long_as_was_asked_for_and_says_that_there_is_more() {
     }
     let out = ship.run(&["context", "list", "--limit", "2"]).text();
     assert!(out.contains("\n  four ") && out.contains("\n  three "), "{out}");
-    assert!(!out.contains("\n  two ") && out.ends_with("and 2 more; --limit N lists them\n"));
+    assert!(
+        !out.contains("\n  two ")
+            && out.ends_with("and 2 more; `ship context list --limit N` lists them\n")
+    );
     let in_chat = ship.piped(&["chat"], "/context list --limit 2\n").text();
-    assert_eq!(in_chat, out);
+    assert_eq!(in_chat, out.replace("`ship context", "`/context"));
     let list = ship.run(&["context", "list", "--limit", "3", "--json"]).json();
     assert_eq!(array(&list, "items").len(), 3);
 }

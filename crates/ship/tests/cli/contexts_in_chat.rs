@@ -79,6 +79,37 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
 }
 
 #[test]
+fn flags_behind_the_commands_of_a_chat_are_those_of_the_shell() {
+    let ship = TestShip::new();
+    let script = "plan the database\n/checkpoint early\nwhich port?\n/fork --at early\n\
+                  /new --title Dinner --reason too late\nsoup?\n/context recall database --mode full\nand?\n\
+                  /context load database --mode summary\nwell?\n/context new --title Supper --reason hunger\n\
+                  bread\n/context list --limit 1\n/compact --dry-run\n/fork --to terminal:try\n\
+                  /context load - --mode switch\n";
+    let out = ship.piped(&["chat"], script).text();
+    for expected in [
+        "Now in a copy of “plan the database” up to “early”; to return: /context load -\n",
+        "Now in “Dinner”. Left “plan the database (copy up to ‘early’)”; to return: /context load -\n",
+        "  and 2 more; `/context list --limit N` lists them\n",
+        "Nothing would be compacted: 2 messages would stay.\n",
+        "Copied to the chat `terminal:try` as “Supper (copy)”; this chat is unchanged.",
+        "Now in “Dinner”. Left “Supper”; to return: /context load -\n",
+    ] {
+        assert!(out.contains(expected), "{expected:?} is not in {out}");
+    }
+    let recalled = "“plan the database (copy up to ‘early’)” is shown here, for reference.\n\n";
+    let shown: Vec<&str> = out.split(recalled).skip(1).collect();
+    assert!(shown[0].starts_with("user 2"), "all of it: {}", shown[0]);
+    assert!(!shown[1].starts_with("user 2"), "a summary: {}", shown[1]);
+    let reason = |which: &str| {
+        text(&ship.run(&["context", "show", which, "--json"]).json(), "archiveReason")
+    };
+    assert_eq!(reason("up to"), "too late");
+    let undone = ship.piped(&["chat"], "/compact --undo\n");
+    assert_eq!(undone.err(), "ship: there is no compaction to undo\n");
+}
+
+#[test]
 fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     let ship = TestShip::new();
     let told = |script: &str| -> Vec<String> {

@@ -41,6 +41,24 @@ fn flags_stand_before_or_after_the_command() {
 }
 
 #[test]
+fn of_many_requests_only_the_last_are_listed_when_asked_for() {
+    let ship = TestShip::new();
+    for said in ["one", "two", "three"] {
+        let _ = ship.run(&["send", said]).text();
+    }
+    let ids = |last: &[&str]| -> Vec<String> {
+        let listed = ship.run(&[&["inspect", "--requests", "--json"], last].concat());
+        listed.json_lines().iter().map(|request| text(request, "id")).collect()
+    };
+    let all = ids(&[]);
+    assert_eq!(all.len(), 3);
+    assert_eq!(ids(&["--last", "2"]), all[1..]);
+    let last = ship.run(&["inspect", "--requests", "--last", "1"]).text();
+    let is_listed = |id: &&String| last.contains(*id);
+    assert_eq!(all.iter().filter(is_listed).collect::<Vec<_>>(), [&all[2]], "{last}");
+}
+
+#[test]
 fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
     let ship = TestShip::new();
     for arguments in [

@@ -65,6 +65,9 @@ impl Completions {
             let rest = typed.strip_prefix(command)?.strip_prefix(' ')?.trim_start();
             Some((typed.len() - rest.len(), rest))
         };
+        if let Some((at, flags)) = flags_behind(typed) {
+            return (at, matching_words(flags.iter().copied(), &typed[at..]));
+        }
         // The longer commands come first, because `/context` begins them all.
         if let Some((at, rest)) = behind("/context load")
             .or_else(|| behind("/context recall"))
@@ -100,6 +103,21 @@ impl Completions {
         };
         matching_names(&known.contexts, typed, replacement)
     }
+}
+
+/// Returns the flags of the command in a line whose last word begins one, and the place of that word.
+fn flags_behind(typed: &str) -> Option<(usize, &'static [&'static str])> {
+    let at = typed.rfind(' ')? + 1;
+    if !typed[at..].starts_with("--") {
+        return None;
+    }
+    let (name, rest) = typed.split_once(' ')?;
+    let subcommand = rest.split(' ').next();
+    let command = match name {
+        "/context" => SUBCOMMANDS.iter().find(|command| Some(command.name) == subcommand),
+        name => COMMANDS.iter().find(|command| command.name == name),
+    };
+    command.map(|command| (at, command.flags))
 }
 
 /// Returns the files that the last word can name, if it begins with an `@`.
@@ -218,6 +236,9 @@ mod tests {
             ("/rewind which", 8, &["u_2"]),
             ("/model t", 7, &["tiny"]),
             ("/context load nothing", 14, &[]),
+            ("/context load a --", 16, &["--mode"]),
+            ("/new Dinner --r", 12, &["--reason"]),
+            ("/undo --", 6, &[]),
             ("hello", 0, &[]),
         ] {
             let expected = expected.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();

@@ -9,6 +9,7 @@ use crate::commands::context::ContextRequest;
 use crate::style::Style;
 use crate::table;
 
+use contexts::NEW_FLAGS;
 pub(super) use contexts::SUBCOMMANDS;
 
 /// A command with its arguments.
@@ -35,15 +36,22 @@ pub(super) enum Slash {
     Exit,
 }
 
-/// A listed command: its name, its arguments, and what it does. Help and completion are made from this.
+/// A listed command: its name, its arguments, what it does, and its flags. Help and completion are made from this.
 pub(super) struct Listed {
     pub(super) name: &'static str,
     takes: &'static str,
     about: &'static str,
+    pub(super) flags: &'static [&'static str],
 }
 
 const fn listed(name: &'static str, takes: &'static str, about: &'static str) -> Listed {
-    Listed { name, takes, about }
+    Listed { name, takes, about, flags: &[] }
+}
+
+impl Listed {
+    const fn with_flags(self, flags: &'static [&'static str]) -> Self {
+        Self { flags, ..self }
+    }
 }
 
 pub(super) const COMMANDS: [Listed; 19] = [
@@ -57,11 +65,13 @@ pub(super) const COMMANDS: [Listed; 19] = [
     listed("/context", "…", "the contexts of this chat:"),
     listed("/checkpoint", "NAME", "name this point"),
     listed("/rewind", "NAME", "go back to a point; what followed is kept"),
-    listed("/fork", "[NAME]", "continue in a copy; --to CHAT in another chat"),
-    listed("/new", "[TITLE]", "begin a clean context; this one is kept"),
+    listed("/fork", "[NAME]", "continue in a copy; --to CHAT in another chat")
+        .with_flags(&["--at", "--to"]),
+    listed("/new", "[TITLE]", "begin a clean context; this one is kept").with_flags(NEW_FLAGS),
     listed("/clear", "", "begin a clean context instead of this one"),
     listed("/undo", "[N]", "take back the last exchange or command; again restores it"),
-    listed("/compact", "[WORDS]", "make room with a summary; /compact undo"),
+    listed("/compact", "[WORDS]", "make room with a summary; /compact undo")
+        .with_flags(&["--dry-run", "--undo"]),
     listed("/chats", "", "the chats of this project"),
     listed("/config", "", "all settings"),
     listed("/verify", "", "look for damage"),

@@ -15,6 +15,7 @@ pub(super) async fn run(
     session: &Session,
     agent: &Agent,
     limit: Option<u64>,
+    list_command: &str,
 ) -> Result<(), Failure> {
     let contexts = contexts(session, agent).await?;
     if session.json {
@@ -26,7 +27,7 @@ pub(super) async fn run(
     }
     match contexts {
         None => output::print_line("Nothing was said yet."),
-        Some(contexts) => print(session, &contexts, limit),
+        Some(contexts) => print(session, &contexts, limit, list_command),
     }
 }
 
@@ -42,7 +43,12 @@ struct Row {
     id: String,
 }
 
-fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
+fn print(
+    session: &Session,
+    contexts: &ContextList,
+    limit: Option<u64>,
+    list_command: &str,
+) -> Result<(), Failure> {
     let ContextList { active, index, .. } = contexts;
     let listed = index.newest(limit);
     let row = |item: &IndexItem| Row {
@@ -64,7 +70,7 @@ fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Resul
     output::print_line(&format_rows(&rows, table::columns(), Style::of_stdout()).join("\n"))?;
     match index.items().len().saturating_sub(listed.len()) {
         0 => Ok(()),
-        more => print_dim(&format!("  and {more} more; --limit N lists them")),
+        more => print_dim(&format!("  and {more} more; `{list_command} --limit N` lists them")),
     }
 }
 

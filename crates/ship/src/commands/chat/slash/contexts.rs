@@ -6,13 +6,16 @@ use ship_context::contexts::{LoadMode, RecallMode};
 use super::{LineMeaning, Listed, Slash, listed};
 use crate::commands::context::ContextRequest;
 
+/// The flags of `/new` and `/context new`.
+pub(super) const NEW_FLAGS: &[&str] = &["--title", "--reason"];
+
 /// The subcommands of `/context`.
 pub(in super::super) const SUBCOMMANDS: [Listed; 8] = [
-    listed("list", "", "list them, like /context alone; --limit N"),
+    listed("list", "", "list them, like /context alone; --limit N").with_flags(&["--limit"]),
     listed("show", "[X]", "what is in this one, or in X"),
-    listed("new", "[TITLE]", "begin a clean one; --reason WHY"),
-    listed("load", "X", "go to X: an id, words, or - for the last"),
-    listed("recall", "X", "show X to the model once, and stay here"),
+    listed("new", "[TITLE]", "begin a clean one; --reason WHY").with_flags(NEW_FLAGS),
+    listed("load", "X", "go to X: an id, words, or - for the last").with_flags(&["--mode"]),
+    listed("recall", "X", "show X to the model once, and stay here").with_flags(&["--mode"]),
     listed("clear", "", "drop this one; /undo brings it back"),
     listed("rename", "TITLE", "give it a new title"),
     listed("undo", "", "undo the last of these, whatever was said since"),

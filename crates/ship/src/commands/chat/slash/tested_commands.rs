@@ -11,6 +11,8 @@ const AS_IN_A_SHELL: &str =
     "cli::every_option::the_commands_of_a_chat_do_what_those_of_the_shell_do";
 const CONTEXTS: &str =
     "cli::contexts_in_chat::everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told";
+const FLAGS: &str =
+    "cli::contexts_in_chat::flags_behind_the_commands_of_a_chat_are_those_of_the_shell";
 const REASON: &str = "cli::every_option::a_reason_is_kept_with_the_context_that_is_left";
 
 const TESTED: &[TestedBy] = &[
@@ -27,19 +29,19 @@ const TESTED: &[TestedBy] = &[
     ("/context", &[CONTEXTS]),
     (
         "/context list",
-        &["cli::contexts::a_list_is_as_long_as_was_asked_for_and_says_that_there_is_more"],
+        &["cli::contexts::a_list_is_as_long_as_was_asked_for_and_says_that_there_is_more", FLAGS],
     ),
     ("/context show", &[CONTEXTS]),
-    ("/context new", &[CONTEXTS, REASON]),
-    ("/context load", &[CONTEXTS]),
-    ("/context recall", &[CONTEXTS]),
+    ("/context new", &[CONTEXTS, REASON, FLAGS]),
+    ("/context load", &[CONTEXTS, FLAGS]),
+    ("/context recall", &[CONTEXTS, FLAGS]),
     ("/context clear", &[CONTEXTS]),
     ("/context rename", &[CONTEXTS]),
     ("/context undo", &[AS_IN_A_SHELL]),
     ("/checkpoint", &[CONTEXTS]),
     ("/rewind", &[CONTEXTS]),
-    ("/fork", &[AS_IN_A_SHELL, CONTEXTS]),
-    ("/new", &["cli::contexts::the_words_behind_new_are_the_title_as_the_flag_is"]),
+    ("/fork", &[AS_IN_A_SHELL, CONTEXTS, FLAGS]),
+    ("/new", &["cli::contexts::the_words_behind_new_are_the_title_as_the_flag_is", FLAGS]),
     ("/clear", &["cli::chat::a_message_is_asked_again_and_a_context_is_cleared"]),
     (
         "/undo",
@@ -49,6 +51,7 @@ const TESTED: &[TestedBy] = &[
         "/compact",
         &[
             "providers::compactions::in_a_chat_a_summary_heeds_the_words_behind_compact_and_undo_takes_it_back",
+            FLAGS,
         ],
     ),
     ("/chats", &[AS_IN_A_SHELL]),
@@ -57,12 +60,12 @@ const TESTED: &[TestedBy] = &[
     ("/exit", &[ALONE]),
 ];
 
-/// Returns a command with something behind it, if it takes anything, and with the flags that its help names.
-fn offer(Listed { name, takes, about }: &Listed, of: &str) -> Offer {
+/// Returns a command with something behind it, if it takes anything, and each of its flags behind its name.
+fn offer(Listed { name, takes, flags, .. }: &Listed, of: &str) -> Offer {
     let name = format!("{of}{name}");
     let typed = if takes.is_empty() || *takes == "…" { name.clone() } else { format!("{name} ") };
-    let flags = about.split([' ', ';']).filter(|word| word.starts_with("--"));
-    Offer { words: std::iter::once(typed).chain(flags.map(str::to_owned)).collect(), name }
+    let together = flags.iter().map(|flag| vec![name.clone(), (*flag).to_owned()]).collect();
+    Offer { words: vec![typed], name, together }
 }
 
 #[test]
