@@ -224,7 +224,7 @@ const READER_GONE: &str = "reader_gone";
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Self::new(READER_GONE, "nobody reads the output");
+            return Self::new(READER_GONE, "the reader of the output is gone");
         }
         Self::new("output", format!("cannot write the output: {error}"))
             .with_hint("check where it goes, and the free space")

@@ -52,7 +52,9 @@ pub(crate) fn print_notice(text: &str) {
 /// Prints a failure: JSON on standard output, or text on standard error.
 pub(crate) fn print_failure(failure: &Failure, json: bool) {
     // If the stream is gone, there is no reader to inform.
-    let _ = if json { print_failure_json(failure) } else { print_failure_text(failure) };
+    if !json || print_failure_json(failure).is_err() {
+        let _ = print_failure_text(failure);
+    }
 }
 
 fn print_failure_json(failure: &Failure) -> std::io::Result<()> {

@@ -28,7 +28,8 @@ const EXIT_CODES: &[TestedBy] = &[
     ),
 ];
 
-/// Some cannot be brought about from outside, at least not with files; a test of this crate makes them.
+/// Some cannot be brought about from outside, so tests of this crate make them. Damage costs a line and no command, the
+/// file store is always there, and a `send` whose chat is taken away takes it again.
 const CODES: &[TestedBy] = &[
     (
         "storage_full",
@@ -121,6 +122,7 @@ const CODES: &[TestedBy] = &[
     ("no_key", &["tests::cli::error_codes::settings_that_cannot_work_have_a_code_each"]),
     ("no_model", &["tests::cli::error_codes::settings_that_cannot_work_have_a_code_each"]),
     ("base_url", &["tests::cli::error_codes::settings_that_cannot_work_have_a_code_each"]),
+    ("key", &["tests::cli::error_codes::settings_that_cannot_work_have_a_code_each"]),
     ("no_project", &["tests::cli::print::a_project_elsewhere_is_named_by_its_folder"]),
     (
         "no_chat",
@@ -178,7 +180,10 @@ const CODES: &[TestedBy] = &[
     ("logs", &["tests::cli::error_codes::logs_that_cannot_be_read_are_told_by_their_code"]),
     ("system", &["tests::cli::error_codes::calls_of_the_system_that_fail_have_a_code_each"]),
     ("storage", &["src::failure::a_program_learns_the_area_of_any_other_failure"]),
-    ("run", &["src::failure::a_program_learns_the_area_of_any_other_failure"]),
+    (
+        "run",
+        &["tests::cli::error_codes::a_context_for_which_no_model_has_room_has_the_code_of_runs"],
+    ),
 ];
 
 fn readme() -> String {
@@ -249,6 +254,22 @@ fn in_sources(folder: &Path, constants: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// The codes of an error of another crate: the texts in its method `code`. `of` chooses among its cases.
+fn codes_of(error: &str, of: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let source = fs::read_to_string(this_crate().join("..").join(error)).expect("a source");
+    let (_, method) = source.split_once("pub fn code(&self)").expect("a method");
+    let arms = method.split("\n    }\n").next().unwrap_or_default().lines();
+    let arms = arms.filter_map(|arm| arm.split_once(" => \""));
+    let arms = arms.filter(|(cases, _)| cases.split('|').any(|case| of(case_name(case))));
+    arms.filter_map(|(_, code)| code.split('"').next()).map(str::to_owned).collect()
+}
+
+/// The name of a case in a pattern or an expression.
+fn case_name(text: &str) -> &str {
+    let path = text.trim().split([' ', '{', '(']).next().unwrap_or_default();
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 /// The text of a constant.
 fn constant(source: &str, name: &str) -> Option<String> {
     let (_, value) = source.split_once(&format!("const {name}: &str = \""))?;
@@ -261,6 +282,17 @@ fn every_code_in_the_sources_is_documented() {
     let mut found = BTreeSet::new();
     in_sources(&this_crate().join("src"), &constants, &mut found);
     assert!(found.len() > 20, "{found:?}");
+    let of_store = codes_of("store/src/error/storage.rs", |_| true);
+    assert!(of_store.len() > 10, "{of_store:?}");
+    found.extend(of_store);
+    // Of a provider, a program is told what stops it from being opened. Its other failures are answers without an end.
+    let opening = fs::read_to_string(this_crate().join("../provider/src/http/api.rs"));
+    let opening = opening.expect("a source");
+    let fails =
+        |case: &str| opening.split("ProviderError::").skip(1).any(|it| case_name(it) == case);
+    let of_provider = codes_of("provider/src/error.rs", fails);
+    assert_eq!(of_provider, BTreeSet::from(["base_url", "key"].map(str::to_owned)));
+    found.extend(of_provider);
     // A wrong command line is not told in JSON, and a reader that is gone is told nothing.
     let documented = documented();
     let untold = [USAGE, READER_GONE];

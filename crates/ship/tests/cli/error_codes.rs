@@ -1,5 +1,6 @@
 //! The codes of errors that programs read, each from the real program.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -26,6 +27,7 @@ fn settings_that_cannot_work_have_a_code_each() {
         ),
         (r#"{ "llm": { "provider": "openai", "baseUrl": "http://127.0.0.1:9" } }"#, "no_model"),
         (r#"{ "llm": { "retries": "many" } }"#, "config"),
+        (r#"{ "llm": { "provider": "openai", "model": "m", "apiKey": "a\nb" } }"#, "key"),
     ] {
         let ship = TestShip::with_settings(settings);
         assert_eq!(code_of(&ship.run(&["send", "--json", "hello"])), code, "{settings}");
@@ -101,6 +103,29 @@ fn too_few_open_files_have_a_code() {
     let script = "ulimit -n 10; exec \"$0\" send --json hello";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_ship")]).current_dir(ship.root()).env_clear();
     assert_eq!(code_of(&Ran(shell.output().expect("a shell"))), "open_files");
+}
+
+#[test]
+fn a_context_for_which_no_model_has_room_has_the_code_of_runs() {
+    let ship = TestShip::with_settings(r#"{ "llm": { "window": 3000 } }"#);
+    ship.write("Agent.md", &"Be kind and helpful. ".repeat(2_000));
+    let _ = ship.run(&["send", "hello"]).complaint();
+    let error = ship.run(&["compact", "--json"]).error();
+    assert_eq!(text(&error, "code"), "run");
+    assert!(text(&error, "message").starts_with("the system blocks alone take about"), "{error}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told_where_errors_are() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "one"]).text();
+    for arguments in [&["history"][..], &["history", "--json"]] {
+        let full = File::options().write(true).open("/dev/full").expect("a full device");
+        let ran = Ran(ship.command(arguments).stdout(full).output().expect("the program"));
+        // The code stands in the JSON, which went the same way.
+        let told = ran.complaint();
+        assert!(told.starts_with("ship: cannot write the output: No space left"), "{told}");
+    }
 }
 
 #[test]
