@@ -286,13 +286,13 @@ impl OperationRefusal {
     pub(crate) fn no_context(which: &str, offered: Vec<ContextName>) -> Self {
         let (line, for_model) = match offered.is_empty() {
             true => (
-                "There is no archived context yet. Nothing has changed.".to_owned(),
+                "There is no archived context yet.".to_owned(),
                 format!(
                     "No archived context fits `{which}`: none was left yet. Nothing has changed."
                 ),
             ),
             false => (
-                format!("No archived context fits `{which}`. Nothing has changed. The newest are:"),
+                format!("No archived context fits `{which}`. The newest are:"),
                 Self::no_single_context(which),
             ),
         };
@@ -301,9 +301,10 @@ impl OperationRefusal {
 
     /// Makes the refusal of a query that fits several contexts.
     pub(crate) fn several_contexts(which: &str, offered: Vec<ContextName>) -> Self {
-        let line = format!("Several contexts fit `{which}`. Nothing has changed. They are:");
+        let why = Explanation::new(format!("Several contexts fit `{which}`"));
+        let why = why.with_remedy("name one by its id");
         let for_model = Some(Self::no_single_context(which));
-        Self { offered, line_for_model: for_model, ..Self::new(line) }
+        Self { offered, line_for_model: for_model, ..Self::explained(why, ":") }
     }
 
     fn no_single_context(which: &str) -> String {

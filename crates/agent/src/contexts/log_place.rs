@@ -43,12 +43,16 @@ impl LogPlace {
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
-        let problem = format!("There is no checkpoint and no message `{name}` here");
         let why = match names.is_empty() {
-            true => Explanation::new(format!("{problem}; this context has no checkpoints"))
-                .with_remedy("`/checkpoint NAME` makes one"),
-            false => Explanation::new(problem)
-                .with_remedy(format!("its checkpoints are: {}", names.join(", "))),
+            true => {
+                let problem = format!("There is no message `{name}` here, and no checkpoint yet");
+                Explanation::new(problem).with_remedy("`/checkpoint NAME` makes one")
+            }
+            false => {
+                let problem = format!("There is no checkpoint and no message `{name}` here");
+                let names = names.join(", ");
+                Explanation::new(problem).with_remedy(format!("the checkpoints are: {names}"))
+            }
         };
         Ok(Err(OperationRefusal::explained(why, NOTHING_CHANGED)))
     }

@@ -218,7 +218,7 @@ async fn the_beginning_of_several_ids_means_none_of_them_even_if_one_is_the_acti
         let OperationOutcome::NotDone(refused) = place.operate(operation).await else {
             panic!("it is not clear which one is meant")
         };
-        assert_eq!(refused.line, "Several contexts fit `c_`. Nothing has changed. They are:");
+        assert_eq!(refused.line, "Several contexts fit `c_`; name one by its id:");
         let titles: Vec<&str> = refused.offered.iter().map(|named| &*named.title).collect();
         assert_eq!(titles, ["Dinner", "the trip"]);
     }

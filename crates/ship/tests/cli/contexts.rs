@@ -88,7 +88,7 @@ fn a_context_is_found_by_words_by_the_beginning_of_its_id_and_as_the_last() {
     assert_eq!(load(&["the", "database"]), "plan the database");
     let ids = |line: &str| line.split_whitespace().any(|word| word.starts_with("c_2"));
     let refused = ship.run(&["context", "load", "c_2"]).complaint();
-    assert!(refused.starts_with("ship: Several contexts fit `c_2`. "), "{refused}");
+    assert!(refused.starts_with("ship: Several contexts fit `c_2`:\n"), "{refused}");
     assert_eq!(refused.lines().filter(|line| ids(line)).count(), 2, "both are listed: {refused}");
 }
 
@@ -130,6 +130,24 @@ fn what_is_printed_for_programs_has_a_shape() {
     assert_eq!(text(&done, "operation"), "load");
     assert_eq!(text(done.get("active").unwrap(), "title"), "plan the database");
     assert_eq!(keys(done.get("left").unwrap()), ["contextId", "title"]);
+}
+
+#[test]
+fn what_fits_several_contexts_or_the_active_one_is_told_and_changes_nothing() {
+    let ship = two_contexts();
+    let before = listed(&ship);
+    for command in ["load", "recall", "show"] {
+        let told = ship.run(&["context", command, "c_"]).complaint();
+        assert!(told.starts_with("ship: Several contexts fit `c_`:\n  c_"), "{told}");
+        assert!(
+            told.contains("\nhint: name one by its id; `ship context list` lists them"),
+            "{told}"
+        );
+    }
+    let title = text(&active(&ship), "title");
+    let told = ship.run(&["context", "load", &title]).complaint();
+    assert_eq!(told, format!("ship: You are already in “{title}”.\n"));
+    assert_eq!(listed(&ship), before);
 }
 
 #[test]
@@ -179,7 +197,7 @@ fn what_cannot_be_done_is_told_and_changes_nothing() {
     for (arguments, expected) in [
         (&["undo"][..], "There is nothing to undo."),
         (&["rewind", "x"], "`ship checkpoint NAME` makes one"),
-        (&["fork", "--at", "x"], "There is no checkpoint and no message `x`"),
+        (&["fork", "--at", "x"], "There is no message `x` here, and no checkpoint yet."),
         (&["context", "rename", " "], "A title needs"),
         (&["checkpoint", " "], "A checkpoint needs a name"),
         (&["context", "load", "-"], "There is no archived context yet."),

@@ -60,7 +60,7 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
         "Checkpoint “early” is here. To come back: /rewind early\n",
         "This context is now “The copy”.\n",
         "“The copy” is shown here, for reference.\n",
-        "No archived context fits `moon`. Nothing has changed. The newest are:\n  c_",
+        "No archived context fits `moon`. The newest are:\n  c_",
         "Which one? An id, words of it, or - for the one left last.\n",
         "/context takes list, show, new, load, recall, clear, rename or undo; /help tells more.\n",
         "\n* Context of ",
