@@ -1,7 +1,8 @@
 //! Runs: all the work of an agent in a chat goes through here.
 //!
 //! - `agent_runs` accepts messages and takes the lane, `lane_loop` carries out the actions that recovery decides, and
-//!   `repair` sets aside files that a crash left half written.
+//!   `repair` sets aside files that a crash left half written. `lane_return` gives a lane back that was not held for a
+//!   run, and runs what has come in meanwhile.
 //! - `step` asks the model and handles its answer; `next_action` decides what comes next, `run_progress` holds the
 //!   unfinished message, `request_fit` makes the next request fit, `answer_end` interprets the end of an answer,
 //!   and `failure_notice` tells the person why there is none. `run_stream` keeps the order of what subscribers get.
@@ -21,6 +22,7 @@ mod deadline;
 mod failure_notice;
 mod finish;
 mod lane_loop;
+mod lane_return;
 mod lane_watch;
 mod next_action;
 mod repair;

@@ -91,18 +91,8 @@ impl Agent {
         chat: &ChatKey,
         wishes: Option<String>,
     ) -> Result<Option<Compaction>, RunError> {
-        let Some(locked) = self.lock_repaired(chat).await? else { return Ok(None) };
-        let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
-        let request = prepare_current(&work, so_far.as_ref()).await;
-        let why = CompactionReason::Person { wishes };
-        let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
-        let (made, _) = work.locked.with_heartbeat(making_room).await?;
-        work.locked.lane.release().await;
-        match made {
-            CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
-            CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
-            CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),
-        }
+        let Some(locked) = self.lock_for_compaction(chat).await? else { return Ok(None) };
+        self.work_and_release(&locked, async |_| compact_locked(&locked, wishes).await).await
     }
 
     /// Describes what a compaction would do, without doing it.
@@ -113,50 +103,70 @@ impl Agent {
         &self,
         chat: &ChatKey,
     ) -> Result<Option<CompactionPreview>, RunError> {
-        // A preview changes nothing, so it repairs nothing either.
-        let Some(locked) = self.lock_idle_chat(chat).await? else { return Ok(None) };
-        let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
-        let request = prepare_current(&work, so_far.as_ref()).await;
-        let why = CompactionReason::Person { wishes: None };
-        let plan = match plan(&work, &request, &why).await? {
-            PlanResult::Plan(plan) => plan,
-            PlanResult::Settle(_) => return Ok(None),
-            PlanResult::No(sentence) => return Err(RunError::NoRoom(sentence)),
-        };
-        let is_full = work.log_is_full().await;
-        let (messages, outputs) = match plan.method(&work.locked.engine.rules, is_full, &why) {
-            CompactionStep::Nothing => (0, 0),
-            CompactionStep::Prune => (0, plan.pruned.len()),
-            CompactionStep::Summarise(cut) => (cut.older.len(), 0),
-        };
-        Ok(Some(CompactionPreview {
-            tokens_now: plan.load.total(),
-            floor: plan.goal.floor,
-            // A person that has undone a compaction has postponed the next one.
-            trigger: work.locked.engine.compaction_trigger(plan.state.is_raised, request.pieces()),
-            target: plan.goal.target,
-            messages,
-            kept: plan.messages.len() - messages,
-            outputs,
-        }))
+        let Some(locked) = self.lock_for_compaction(chat).await? else { return Ok(None) };
+        self.work_and_release(&locked, async |_| preview(&locked).await).await
     }
 
     /// Locks a chat in which nothing runs; `None` if there is none.
-    async fn lock_idle_chat(&self, key: &ChatKey) -> Result<Option<LockedChat>, RunError> {
+    pub(super) async fn lock_for_compaction(
+        &self,
+        key: &ChatKey,
+    ) -> Result<Option<LockedChat>, RunError> {
         let Some(chat) = self.engine.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
         Ok(Some(LockedChat { engine: Arc::clone(&self.engine), chat, lane }))
     }
+}
 
-    /// Does the same, and repairs the chat, because a log without a head cannot be replaced.
-    pub(super) async fn lock_repaired(
-        &self,
-        key: &ChatKey,
-    ) -> Result<Option<LockedChat>, RunError> {
-        let Some(locked) = self.lock_idle_chat(key).await? else { return Ok(None) };
-        self.engine.note_repairs(key, locked.chat.repair().await?);
-        Ok(Some(locked))
+/// Compacts a locked chat.
+async fn compact_locked(
+    locked: &LockedChat,
+    wishes: Option<String>,
+) -> Result<Option<Compaction>, RunError> {
+    repair_head(locked).await?;
+    let Some((work, so_far)) = work_at_rest(locked.clone()).await? else { return Ok(None) };
+    let request = prepare_current(&work, so_far.as_ref()).await;
+    let why = CompactionReason::Person { wishes };
+    let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
+    match locked.with_heartbeat(making_room).await?.0 {
+        CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
+        CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
+        CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),
     }
+}
+
+/// Plans a compaction of a locked chat. A preview changes nothing, so it repairs nothing either.
+async fn preview(locked: &LockedChat) -> Result<Option<CompactionPreview>, RunError> {
+    let Some((work, so_far)) = work_at_rest(locked.clone()).await? else { return Ok(None) };
+    let request = prepare_current(&work, so_far.as_ref()).await;
+    let why = CompactionReason::Person { wishes: None };
+    let plan = match plan(&work, &request, &why).await? {
+        PlanResult::Plan(plan) => plan,
+        PlanResult::Settle(_) => return Ok(None),
+        PlanResult::No(sentence) => return Err(RunError::NoRoom(sentence)),
+    };
+    let is_full = work.log_is_full().await;
+    let (messages, outputs) = match plan.method(&work.locked.engine.rules, is_full, &why) {
+        CompactionStep::Nothing => (0, 0),
+        CompactionStep::Prune => (0, plan.pruned.len()),
+        CompactionStep::Summarise(cut) => (cut.older.len(), 0),
+    };
+    Ok(Some(CompactionPreview {
+        tokens_now: plan.load.total(),
+        floor: plan.goal.floor,
+        // A person that has undone a compaction has postponed the next one.
+        trigger: work.locked.engine.compaction_trigger(plan.state.is_raised, request.pieces()),
+        target: plan.goal.target,
+        messages,
+        kept: plan.messages.len() - messages,
+        outputs,
+    }))
+}
+
+/// Repairs a locked chat, because a log without a head cannot be replaced.
+pub(super) async fn repair_head(locked: &LockedChat) -> Result<(), RunError> {
+    locked.engine.note_repairs(locked.chat.key(), locked.chat.repair().await?);
+    Ok(())
 }
 
 /// Returns a run at rest in a locked chat, and the message of an unfinished run.

@@ -11,13 +11,13 @@ use ship_store::{
     ReadError, Rotation, Seq, View,
 };
 
-use super::agent_compact::work_at_rest;
+use super::agent_compact::{repair_head, work_at_rest};
 use super::meta_file;
 use crate::chat::{
     COMPACTED, CompactionState, PRUNED, head_after_events, is_summary_line, pruned_by_head,
     sealed_by_last_compaction,
 };
-use crate::engine::{ActiveRun, Agent};
+use crate::engine::{ActiveRun, Agent, LockedChat};
 use crate::error::RunError;
 
 /// The result of undoing a compaction.
@@ -40,41 +40,47 @@ impl Agent {
     /// # Errors
     /// Fails if another process runs the chat, or if it cannot be read or written.
     pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<CompactionUndo, RunError> {
-        let Some(locked) = self.lock_repaired(chat).await? else {
+        let Some(locked) = self.lock_for_compaction(chat).await? else {
             return Ok(CompactionUndo::Nothing);
         };
-        let Some((work, _)) = work_at_rest(locked).await? else {
-            return Ok(CompactionUndo::Nothing);
-        };
-        let Some(view) = work.locked.chat.log().view().await? else {
-            return Ok(CompactionUndo::Nothing);
-        };
-        let event = last_compaction(&view);
-        if let Some((seq, left_out)) =
-            event.and_then(|(seq, event)| Some((seq, event.data.get(PRUNED)?)))
-        {
-            let outputs = PrunedOutputs::from_json(left_out).len();
-            restore_outputs(&work, &view, seq).await?;
-            return Ok(CompactionUndo::Outputs(outputs));
-        }
-        // Without the event, because its line is damaged, the summary tells what was sealed.
-        let sealed = sealed_by_last_compaction(&*work.locked.chat, &view).await?;
-        let Some(sealed) = sealed else {
-            return Ok(match event {
-                Some(_) => CompactionUndo::Purged,
-                None => CompactionUndo::Nothing,
-            });
-        };
-        let before = match work.locked.chat.log().sealed_view(&sealed).await {
-            Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
-                return Ok(CompactionUndo::Purged);
-            }
-            before => before?,
-        };
-        restore_originals(&work, &view, event.map(|(seq, _)| seq), &before)
-            .await
-            .map(CompactionUndo::Messages)
+        self.work_and_release(&locked, async |_| undo_locked(&locked).await).await
     }
+}
+
+/// Undoes the last compaction of a locked chat.
+async fn undo_locked(locked: &LockedChat) -> Result<CompactionUndo, RunError> {
+    repair_head(locked).await?;
+    let Some((work, _)) = work_at_rest(locked.clone()).await? else {
+        return Ok(CompactionUndo::Nothing);
+    };
+    let Some(view) = work.locked.chat.log().view().await? else {
+        return Ok(CompactionUndo::Nothing);
+    };
+    let event = last_compaction(&view);
+    if let Some((seq, left_out)) =
+        event.and_then(|(seq, event)| Some((seq, event.data.get(PRUNED)?)))
+    {
+        let outputs = PrunedOutputs::from_json(left_out).len();
+        restore_outputs(&work, &view, seq).await?;
+        return Ok(CompactionUndo::Outputs(outputs));
+    }
+    // Without the event, because its line is damaged, the summary tells what was sealed.
+    let sealed = sealed_by_last_compaction(&*work.locked.chat, &view).await?;
+    let Some(sealed) = sealed else {
+        return Ok(match event {
+            Some(_) => CompactionUndo::Purged,
+            None => CompactionUndo::Nothing,
+        });
+    };
+    let before = match work.locked.chat.log().sealed_view(&sealed).await {
+        Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
+            return Ok(CompactionUndo::Purged);
+        }
+        before => before?,
+    };
+    restore_originals(&work, &view, event.map(|(seq, _)| seq), &before)
+        .await
+        .map(CompactionUndo::Messages)
 }
 
 fn last_compaction(view: &View) -> Option<(Seq, &ContextEvent)> {

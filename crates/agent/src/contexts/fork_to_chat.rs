@@ -5,8 +5,8 @@
 
 use ship_message::json::Json;
 use ship_store::{
-    About, Chat, ChatKey, ContextBody, ContextLine, Explain as _, Explanation, LaneError, LogPiece,
-    Rotation, Seq, StorageError, View,
+    About, Chat, ChatKey, ContextBody, ContextLine, Explain as _, Explanation, Lane, LaneError,
+    LogPiece, Rotation, Seq, StorageError, View,
 };
 
 use super::list::active_snapshot;
@@ -51,20 +51,34 @@ impl OperationInProgress<'_> {
             }
             Err(error) => return Err(error.into()),
         };
+        let copied = self.copy_into(&*other, &*lane, &place).await;
+        lane.release().await;
+        match copied? {
+            Some(refusal) => Ok(OperationOutcome::NotDone(refusal)),
+            None => self.outcome_in(&*other).await,
+        }
+    }
+
+    /// Makes the copy in another chat whose lane is held, unless it is there already. Returns why it is refused.
+    async fn copy_into(
+        &self,
+        other: &dyn Chat,
+        lane: &dyn Lane,
+        place: &LogPlace,
+    ) -> Result<Option<OperationRefusal>, RunError> {
         match other.log().view().await? {
             None => {
-                let rotation = self.copied_log(&place).await?;
-                lane.rotate(rotation).await?;
+                lane.rotate(self.copied_log(place).await?).await?;
+                Ok(None)
             }
-            Some(view) if self.already_copied(&view) => {}
+            Some(view) if self.already_copied(&view) => Ok(None),
             Some(_) => {
+                let to = other.key();
                 let why = Explanation::new(format!("The chat `{to}` already has a context"))
                     .with_remedy("fork to a new chat");
-                return Ok(OperationOutcome::NotDone(OperationRefusal::explained(why, ".")));
+                Ok(Some(OperationRefusal::explained(why, ".")))
             }
         }
-        lane.release().await;
-        self.outcome_in(&*other).await
     }
 
     /// Makes the first log of the other chat.

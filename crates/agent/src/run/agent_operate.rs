@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError,
+    About, ChatKey, Explain, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError, View,
 };
 
 use super::lane_loop::LaneLoop;
@@ -19,7 +19,8 @@ use crate::inbox::{COMMAND, outcome_of};
 
 impl Agent {
     /// Performs an operation on the contexts of a chat: now if the lane is free, otherwise at the next step of the
-    /// run that holds it. When this returns, the operation is done or queued durably.
+    /// run that holds it. When this returns, the operation is done or queued durably. Messages that wait in the chat and
+    /// that no other caller runs are answered before it returns.
     ///
     /// # Errors
     /// Fails if the chat cannot be read or written.
@@ -51,6 +52,10 @@ impl Agent {
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
         let entry = LedgerEntry { key: request_line.clone(), entry };
+        let copied_to = match operation {
+            ContextOperation::Fork { to, .. } => to.filter(|to| to != key),
+            _ => None,
+        };
         // From here on it will be done, even if this process is killed.
         let accepted = chat.ledger().accept(entry.clone()).await?;
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
@@ -61,30 +66,45 @@ impl Agent {
                 Ok(lane) => {
                     let (engine, chat) = (Arc::clone(agent), Arc::clone(&chat));
                     let locked = LockedChat { engine, chat, lane };
-                    let repaired = agent.repair_once(&*locked.chat, &*locked.lane).await;
-                    let done = match repaired {
-                        Ok(view) => {
-                            let held = LaneLoop::new(locked.clone(), view);
-                            locked.with_heartbeat(Box::pin(held.do_operations())).await
-                        }
-                        Err(error) => Err(error),
-                    };
-                    if let Err(error) = done {
-                        return Err(answer_not_done(&locked, &line, error).await);
-                    }
-                    locked.lane.release().await;
+                    let work = async |view| operate_now(&locked, view, &line).await;
+                    self.work_and_release(&locked, work).await?;
                 }
                 // The holder of the lane performs it, and the outcome is looked up below.
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
                 Err(error) => return Err(error.into()),
             }
             if let Some(operated) = outcome_of(&*chat, accepted.seq, &request_line).await? {
+                // The lane of the other chat was held to make the copy.
+                if let Some(copied_to) = &copied_to
+                    && let Some(copy) = agent.store.open(copied_to).await?
+                {
+                    self.run_unread(&*copy).await;
+                }
                 return Ok(operated);
             }
             if tokio::time::timeout_at(patience, chat.changed(moment)).await.is_err() {
                 return Ok(OperationOutcome::Queued);
             }
         }
+    }
+}
+
+/// Performs the operations that wait in a locked chat; the entry `request_line` asks for one of them.
+async fn operate_now(
+    locked: &LockedChat,
+    view: Option<View>,
+    request_line: &LedgerLine,
+) -> Result<(), RunError> {
+    let done = match locked.engine.repair_once(&*locked.chat, &*locked.lane).await {
+        Ok(repaired) => {
+            let held = LaneLoop::new(locked.clone(), repaired.or(view));
+            locked.with_heartbeat(Box::pin(held.do_operations())).await.map(|_| ())
+        }
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(()) => Ok(()),
+        Err(error) => Err(answer_not_done(locked, request_line, error).await),
     }
 }
 

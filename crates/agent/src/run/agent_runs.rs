@@ -1,16 +1,15 @@
 //! The entry points of runs: accepting a message, running a chat, and answering a parked run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ship_context::Journal;
 use ship_message::json::Json;
 use ship_store::{
-    About, AcceptError, Accepted, Chat, ChatKey, LedgerBody, LedgerSeq, ReadError, RefusedInput,
-    Synced,
+    About, AcceptError, Accepted, Chat, ChatKey, Lane, LedgerBody, LedgerSeq, ReadError,
+    RefusedInput, Synced,
 };
 
-use super::lane_loop::LaneLoop;
+use super::lane_loop::{LaneLoop, LaneResult};
 use super::tool_calls::journal_line_for;
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
@@ -120,15 +119,16 @@ impl Agent {
                     None => return Ok(outcome),
                 },
             };
-            let view = self.engine.repair_once(&*chat, &*lane).await?;
             let engine = Arc::clone(&self.engine);
             let locked = LockedChat { engine, chat: Arc::clone(&chat), lane };
-            let held = LaneLoop::new(locked.clone(), view);
-            let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop, wanted))).await?;
-            outcome = done.outcome.or(outcome);
-            // Taken before the look below, which sees everything up to these sizes.
-            let sizes = chat.sizes().await?;
+            let done = match run_locked(&locked, stop, wanted).await {
+                // Taken before the look below, which sees everything up to these sizes.
+                Ok(done) => chat.sizes().await.map(|sizes| (done, sizes)).map_err(RunError::from),
+                Err(error) => Err(error),
+            };
             locked.lane.release().await;
+            let (done, sizes) = done?;
+            outcome = done.outcome.or(outcome);
             // A message that arrived between the last look and the release of the lane would have no run.
             let goes_on = match &outcome {
                 Some(Outcome::Parked) => {
@@ -154,7 +154,7 @@ impl Agent {
             }
             // The sender of the next message waits for the lane. If it does not take it, its process is gone.
             let is_answered = wanted.is_some() && done.inbox >= wanted;
-            if is_answered && is_taken_over(&*chat, done.inbox).await? {
+            if is_answered && self.engine.is_taken_over(&*chat, done.inbox).await? {
                 return Ok(outcome);
             }
         }
@@ -195,23 +195,18 @@ impl Agent {
         chat: &ChatKey,
         answers: Vec<CallAnswer>,
     ) -> Result<(), RunError> {
-        let not_waiting = |id: &str| RunError::NotWaiting { chat: chat.clone(), id: id.to_owned() };
-        let id = answers.first().map(CallAnswer::id).unwrap_or_default().to_owned();
-        let open = self.engine.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
+        let Some(open) = self.engine.store.open(chat).await? else {
+            let id = answers.first().map(CallAnswer::id).unwrap_or_default();
+            return Err(not_waiting(chat, id));
+        };
         let lane = open.lane("answer").await?;
-        let mut journal =
-            Journal::read(&open.runs().journal().await?).ok_or_else(|| not_waiting(&id))?;
-        let mut lines = Vec::with_capacity(answers.len());
-        for answer in answers {
-            let id = answer.id().to_owned();
-            let line = journal_line_for(&journal, answer).ok_or_else(|| not_waiting(&id))?;
-            // A second answer to the same call finds it decided.
-            journal.apply(line.clone());
-            lines.push(line.into_object());
-        }
-        lane.journal(lines, Synced::Now).await?;
+        let taken = take_answers(&*open, &*lane, answers).await;
         lane.release().await;
-        Ok(())
+        if taken.is_err() {
+            // No run of this caller follows that would look at the ledger.
+            self.run_unread(&*open).await;
+        }
+        taken
     }
 }
 
@@ -260,22 +255,39 @@ async fn request_id_of(chat: &dyn Chat, seq: LedgerSeq) -> Result<Option<String>
     }))
 }
 
-/// Whether another caller begins with what waits behind the inbox cursor. A caller that waits does so at once.
-#[expect(clippy::disallowed_methods, reason = "a caller that takes the lane gives no sign of it")]
-async fn is_taken_over(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<bool, RunError> {
-    for _ in 0..TAKEOVER_READS {
-        tokio::time::sleep(TAKEOVER_PAUSE).await;
-        let view = chat.log().view().await?;
-        if view.is_some_and(|view| view.inbox > inbox) {
-            return Ok(true);
-        }
+/// Journals the answers to calls that wait, all or none.
+async fn take_answers(
+    chat: &dyn Chat,
+    lane: &dyn Lane,
+    answers: Vec<CallAnswer>,
+) -> Result<(), RunError> {
+    let mut journal = Journal::read(&chat.runs().journal().await?);
+    let mut lines = Vec::with_capacity(answers.len());
+    for answer in answers {
+        let error = not_waiting(chat.key(), answer.id());
+        let Some(journal) = &mut journal else { return Err(error) };
+        let Some(line) = journal_line_for(journal, answer) else { return Err(error) };
+        // A second answer to the same call finds it decided.
+        journal.apply(line.clone());
+        lines.push(line.into_object());
     }
-    Ok(false)
+    Ok(lane.journal(lines, Synced::Now).await?)
 }
 
-/// The number of reads within which another caller takes over, about a second, and the pause before each.
-const TAKEOVER_READS: usize = 20;
-const TAKEOVER_PAUSE: Duration = Duration::from_millis(50);
+fn not_waiting(chat: &ChatKey, id: &str) -> RunError {
+    RunError::NotWaiting { chat: chat.clone(), id: id.to_owned() }
+}
+
+/// Repairs a locked chat if it must be, and runs it.
+async fn run_locked(
+    locked: &LockedChat,
+    stop: &Stop,
+    wanted: Option<LedgerSeq>,
+) -> Result<LaneResult, RunError> {
+    let view = locked.engine.repair_once(&*locked.chat, &*locked.lane).await?;
+    let held = LaneLoop::new(locked.clone(), view);
+    locked.with_heartbeat(Box::pin(held.run_until_idle(stop, wanted))).await
+}
 
 /// Whether to wait for a lane that another caller holds.
 #[derive(Clone, Copy)]

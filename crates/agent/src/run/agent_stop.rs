@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ship_context::Journal;
-use ship_store::{Chat, ChatKey, LaneError, StorageError};
+use ship_store::{Chat, ChatKey, LaneError, StorageError, View};
 
 use super::lane_loop::LaneLoop;
 use crate::engine::{Agent, LockedChat};
@@ -25,8 +25,8 @@ pub enum StopOutcome {
 }
 
 impl Agent {
-    /// Stops the run of a chat, in any process. What it has said until then is kept, and messages that wait are
-    /// answered by the next run.
+    /// Stops the run of a chat, in any process. What it has said until then is kept. If no process works on the run, it
+    /// ends here, and messages that wait and whose senders do not are answered before this returns.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -56,11 +56,8 @@ impl Agent {
                 Ok(lane) => {
                     let (engine, chat) = (Arc::clone(&self.engine), Arc::clone(&open));
                     let locked = LockedChat { engine, chat, lane };
-                    let view = self.engine.repair_once(&*locked.chat, &*locked.lane).await?;
-                    let held = LaneLoop::new(locked.clone(), view);
-                    let ending = Box::pin(held.end_stopped_run(&run_id));
-                    locked.with_heartbeat(ending).await?;
-                    locked.lane.release().await;
+                    let work = async |view| end_run(&locked, view, &run_id).await;
+                    self.work_and_release(&locked, work).await?;
                 }
                 // The holder of the lane ends the run.
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
@@ -74,6 +71,13 @@ impl Agent {
             }
         }
     }
+}
+
+/// Ends a run of a locked chat.
+async fn end_run(locked: &LockedChat, view: Option<View>, run_id: &str) -> Result<(), RunError> {
+    let repaired = locked.engine.repair_once(&*locked.chat, &*locked.lane).await?;
+    let held = LaneLoop::new(locked.clone(), repaired.or(view));
+    locked.with_heartbeat(Box::pin(held.end_stopped_run(run_id))).await
 }
 
 /// Returns the id of the run that has not ended.

@@ -59,7 +59,7 @@ async fn a_first_context_with_a_title_takes_in_what_waits() {
     let place = Place::new();
     place.accept("two loaves").await;
     assert_eq!(place.done(new("Shopping")).await, "Now in “Shopping”.");
-    assert_eq!(place.run().await, Some(Outcome::Done));
+    assert_eq!(place.run().await, None, "the operation has run what waited");
     assert_eq!(place.context().await, ["user: two loaves", "assistant: Aye: two loaves"]);
 }
 
@@ -119,7 +119,7 @@ async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo()
     place.say("plan the trip").await;
     place.accept("soup?").await;
     place.done(new("Dinner")).await;
-    assert_eq!(place.run().await, Some(Outcome::Done));
+    assert_eq!(place.run().await, None, "the operation has run what waited");
     place.done(ContextOperation::Undo).await;
     assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
     assert_eq!(place.run().await, None, "nobody waits");
