@@ -288,6 +288,14 @@ impl Session {
             .with_hint(hint)
     }
 
+    /// Returns the way to a real model, for a person that has chosen none.
+    pub(crate) fn way_to_real_model(&self) -> Option<&'static str> {
+        let is_chosen = self.project.settings().llm.provider.is_some();
+        let is_told = is_chosen || self.project.provider().unused.is_some();
+        let way = "For a real model, put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env.";
+        (self.is_offline() && !is_told).then_some(way)
+    }
+
     /// Describes the provider and the model to the person.
     pub(crate) fn describe_model(&self) -> String {
         let choice = self.project.provider();

@@ -141,8 +141,10 @@ impl ChatScreen<'_> {
         let mut lines = vec![
             format!("{} {}", style.bold("Shipmate"), style.dim(who)),
             style.dim(&table::wrap_text(&format!("{} in {root}", self.session.chat), 4)),
-            style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
+        let advice = self.session.way_to_real_model().into_iter();
+        let advice = advice.chain(["/help lists what you can do, Ctrl-D leaves."]);
+        lines.extend(advice.map(|text| style.dim(&table::wrap_text(text, 0))));
         // A chat that cannot be read is reported when it is used.
         if let Ok(recap) = self.recap(RecapOf::Chat).await {
             lines.extend(recap.iter().map(|line| fit(line)));
@@ -304,7 +306,10 @@ impl ChatScreen<'_> {
                 format!("{model}, in this chat; /model - returns to the model in the settings.")
             }
             Some(_) => format!("{model}, until you leave."),
-            None if self.session.is_offline() => model,
+            None if self.session.is_offline() => {
+                let way = self.session.way_to_real_model();
+                way.map_or_else(|| model.clone(), |way| format!("{model}. {way}"))
+            }
             None => format!("{model}; /model NAME chooses another one for this chat."),
         })?;
         match self.session.known_models() {

@@ -110,7 +110,7 @@ async fn compact(
         return output::print_json(&Object::from([("compacted", compacted)]).into());
     }
     let Some(compacted) = compacted else {
-        return output::print_line("Nothing to compact.");
+        return print_nothing_to_compact(session);
     };
     let what = match compacted.messages {
         0 => {
@@ -195,6 +195,19 @@ fn show_typed(activity: &mut RunActivity, keyboard: Option<&Keyboard>) -> Result
     Ok(())
 }
 
+fn print_nothing_to_compact(session: &Session) -> Result<(), Failure> {
+    let why = match session.project.settings().context.history.keep_last_messages {
+        0 => "a summary would save nothing.".to_owned(),
+        1 => {
+            "the last message stays, and a summary of the older ones would save nothing.".to_owned()
+        }
+        kept => format!(
+            "the last {kept} messages stay, and a summary of older ones would save nothing."
+        ),
+    };
+    output::print_line(&table::wrap_text(&format!("Nothing to compact: {why}"), 0))
+}
+
 async fn print_plan(session: &Session) -> Result<(), Failure> {
     let agent = session.agent().await?;
     let planned = agent.plan_compaction(&session.chat);
@@ -202,7 +215,7 @@ async fn print_plan(session: &Session) -> Result<(), Failure> {
         if session.json {
             return output::print_json(&Object::from([("planned", Json::Null)]).into());
         }
-        return output::print_line("Nothing to compact.");
+        return print_nothing_to_compact(session);
     };
     let state = agent.compaction_state(&session.chat).await?;
     let last = state.as_ref().and_then(|state| state.get("compaction"));

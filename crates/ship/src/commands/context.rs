@@ -90,11 +90,14 @@ pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<E
             let mut operated = operated.map_err(command_failure)?;
             if let OperationOutcome::Done(change) = &mut operated
                 && let Some(preview) = preview
-                && let Some(line) = undone_line(&preview, change, |name| format!("`ship {name}`"))
+                && let Some(line) = undone_line(
+                    &preview,
+                    change,
+                    |name| format!("`ship {name}`"),
+                    &format!("`{}`", session.chat_flags.add_to("ship undo")),
+                )
             {
-                let undo = session.chat_flags.add_to("ship undo");
-                (change.line, change.way_back) =
-                    (format!("{line} `{undo}` again restores it."), None);
+                (change.line, change.way_back) = (line, None);
             }
             print_outcome(session, &agent, operation, operated).await?;
         }
@@ -176,21 +179,27 @@ pub(super) async fn print_outcome(
     }
 }
 
-/// Tells which switch was undone; `None` if it was something else. `command` returns the words for a command.
+/// Tells which switch was undone; `None` if it was something else. `command` returns the words for a command, and `undo`
+/// is the one that was given.
 pub(super) fn undone_line(
     preview: &UndoPreview,
     change: &ContextChange,
     command: impl Fn(&str) -> String,
+    undo: &str,
 ) -> Option<String> {
+    let now_in = format!("now in “{}”", change.active.title);
     let undone = match preview.switch.as_deref()? {
         "undo" => format!("the last {}", command("undo")),
-        // An exchange that was taken back is a step back or, if it was the only one, a clean start.
-        "rewind" => "the step back".to_owned(),
-        "clear" => "the clean start".to_owned(),
+        // Both may have been an undo of an exchange, which a person would not call so.
+        "rewind" | "clear" => {
+            return Some(format!(
+                "Your messages are back: {now_in}. {undo} takes them back again."
+            ));
+        }
         name @ ("new" | "load") => command(&format!("context {name}")),
         name => command(name),
     };
-    Some(format!("Undid {undone}: now in “{}”.", change.active.title))
+    Some(format!("Undid {undone}: {now_in}. {undo} again restores it."))
 }
 
 /// Formats a line about contexts that appears among the agent's answers.

@@ -17,7 +17,14 @@ pub(crate) async fn read_piped(session: &Session) -> Result<Option<String>, Fail
         return Ok(None);
     }
     let piped = read(session).await?;
-    Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
+    if piped.trim().is_empty() {
+        // The command before it has probably failed, or found nothing.
+        if !session.json {
+            output::print_notice("nothing came through the pipe; only the words are sent");
+        }
+        return Ok(None);
+    }
+    Ok(Some(piped))
 }
 
 /// Reads standard input to its end. A text that is longer than a message is refused.

@@ -41,7 +41,13 @@ fn a_message_is_asked_again_and_a_context_is_cleared() {
 fn the_offline_model_has_no_others() {
     let ship = TestShip::new();
     let ran = ship.piped(&["chat"], "/model\n/model gpt-5\n");
-    assert!(ran.out().contains("offline model, a stand-in without a key"), "{}", ran.out());
+    let way = "For a real model, put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env.";
+    let told = format!("offline model, a stand-in without a key. {way}\n");
+    assert!(ran.out().contains(&told), "{}", ran.out());
+    let mut terminal = ship.terminal(100, &["chat"]);
+    terminal.until("> ");
+    assert_eq!(terminal.screen()[2], way, "{:?}", terminal.screen());
+    terminal.leave();
     assert!(ran.err().contains("the offline model answers here"), "{}", ran.err());
     let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
     assert_eq!(text(&error, "code"), "no_model");
@@ -50,6 +56,8 @@ fn the_offline_model_has_no_others() {
 
     for settings in [r#"{ "llm": { "provider": "offline" } }"#, r#"{ "llm": { "apiKey": "k" } }"#] {
         let ship = TestShip::with_settings(settings);
+        let model = ship.piped(&["chat"], "/model\n").text();
+        assert!(!model.contains("real model"), "it was chosen: {model}");
         let error = ship.run(&["send", "--model", "gpt-5", "--json", "hi"]).error();
         let hint = "set `llm.provider` to \"openai\" or \"anthropic\" first";
         assert_eq!(text(&error, "hint"), hint, "{settings}");

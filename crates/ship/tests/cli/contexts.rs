@@ -315,7 +315,9 @@ fn a_checkpoint_is_rewound_to_and_forked_from_and_undone() {
         assert!(line.starts_with(&format!("Undid {what}: now in “one")), "{line}");
         assert!(line.ends_with("”. `ship undo` again restores it.\n"), "{line}");
     };
-    undone("the step back");
+    let back = ship.run(&["undo"]).text();
+    assert!(back.starts_with("Your messages are back: now in “one"), "{back}");
+    assert!(back.ends_with("”. `ship undo` takes them back again.\n"), "{back}");
     assert_eq!(turns(&ship), late);
     undone("the last `ship undo`");
     assert_eq!(turns(&ship), late[..2], "undone once more, it is done again");

@@ -121,11 +121,11 @@ fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     assert_eq!(lines[1], "Took back “salt?” and its answer. /undo brings it back.");
     assert_eq!(turns(&ship), ["soup?", &echo("soup?")]);
     let lines = told("/undo\n");
-    assert_eq!(lines, ["Undid the step back: now in “Dinner”. /undo again restores it."]);
+    assert_eq!(lines, ["Your messages are back: now in “Dinner”. /undo takes them back again."]);
     assert_eq!(turns(&ship).len(), 4);
     let lines = told("/undo 2\n/undo\n");
     let taken = "Took back your last 2 messages, from “soup?” on. /undo brings it back.";
-    let undone = "Undid the clean start: now in “Dinner”. /undo again restores it.";
+    let undone = "Your messages are back: now in “Dinner”. /undo takes them back again.";
     assert_eq!(lines, [taken, undone]);
     let lines = told("/undo 3\n/checkpoint early\n/undo\n");
     assert_eq!(lines[0], "There are fewer than 3 messages of yours here. Nothing has changed.");

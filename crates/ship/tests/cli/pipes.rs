@@ -43,7 +43,9 @@ fn a_pipe_or_a_file_is_sent_behind_the_text_in_one_message() {
 fn standard_input_that_is_empty_closed_or_never_ends_is_not_waited_for() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "null"]).text();
-    let _ = ship.piped(&["send", "empty"], "\n").text();
+    let empty = ship.piped(&["send", "empty"], "\n");
+    assert_eq!(empty.text(), format!("{}\n", echo("empty")));
+    assert_eq!(empty.err(), "(nothing came through the pipe; only the words are sent)\n");
     let mut closed = Command::new("/bin/sh");
     closed.args(["-c", "exec \"$0\" send closed <&-", env!("CARGO_BIN_EXE_ship")]);
     closed.current_dir(ship.root()).env_clear().env("HOME", ship.home());

@@ -155,7 +155,7 @@ fn a_chat_that_is_opened_again_begins_with_a_recap() {
     chat.until("you: three");
     chat.until("> ");
     let screen = chat.screen();
-    let at = screen.iter().position(|line| line == "Left just now: one");
+    let at = screen.iter().position(|line| line == "“one”, left just now:");
     let recap = &screen[at.expect("a recap")..];
     assert_eq!([&*recap[1], &*recap[3]], ["you: two", "you: three"], "{screen:#?}");
     assert!(recap[2].starts_with("  I am the offline model") && recap[2].ends_with('…'));

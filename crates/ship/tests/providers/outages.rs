@@ -69,7 +69,7 @@ fn a_recap_shows_the_question_that_failed_and_why() {
     chat.until("could not answer");
     chat.until("> ");
     let screen = chat.screen();
-    let at = screen.iter().position(|line| line == "Left just now: One?").expect("a recap");
+    let at = screen.iter().position(|line| line == "“One?”, left just now:").expect("a recap");
     assert_eq!(screen[at + 1..at + 4], ["you: One?", "  Aye.", "you: Two?"], "{screen:#?}");
     assert!(screen[at + 4].starts_with("  ship: I could not answer: "), "{screen:#?}");
     chat.leave();

@@ -79,7 +79,7 @@ impl Recap {
         let ago = self.left.map_or("at an unknown time".to_owned(), |left| time_ago(now, left));
         let title = escape_unprintable(without_branch_note(title));
         let heading =
-            (of == RecapOf::Chat || ago != JUST_NOW).then(|| format!("Left {ago}: {title}"));
+            (of == RecapOf::Chat || ago != JUST_NOW).then(|| format!("“{title}”, left {ago}:"));
         heading.into_iter().chain(self.lines).collect()
     }
 }
@@ -113,9 +113,9 @@ mod tests {
             let recap = Recap::new(&[&question], 1, &settings);
             recap.lines(of, "Counting", Timestamp::from_millis(millis))
         };
-        assert_eq!(lines(RecapOf::Chat, 2_000), ["Left just now: Counting", "you: one"]);
+        assert_eq!(lines(RecapOf::Chat, 2_000), ["“Counting”, left just now:", "you: one"]);
         assert_eq!(lines(RecapOf::Context, 2_000), ["you: one"]);
-        assert_eq!(lines(RecapOf::Context, 61_000)[0], "Left 1 minute ago: Counting");
+        assert_eq!(lines(RecapOf::Context, 61_000)[0], "“Counting”, left 1 minute ago:");
     }
 
     #[test]
@@ -128,9 +128,9 @@ mod tests {
             message("r", "assistant", &text("old"), r#","kind":"reference""#),
             message("u3", "user", &text("three"), ""),
         ];
-        let expected = ["Left 2 hours ago: Counting", "you: two", "  2", "you: three"];
+        let expected = ["“Counting”, left 2 hours ago:", "you: two", "  2", "you: three"];
         assert_eq!(recap(&talk, 2), expected);
-        assert_eq!(recap(&talk, 1), ["Left 2 hours ago: Counting", "you: three"]);
+        assert_eq!(recap(&talk, 1), ["“Counting”, left 2 hours ago:", "you: three"]);
         assert_eq!(recap(&talk, 9).len(), 6);
         assert!(recap(&talk[4..5], 2).is_empty());
     }

@@ -70,7 +70,7 @@ pub(super) const COMMANDS: [Listed; 19] = [
     listed("/new", "[TITLE]", "begin a clean context; this one is kept").with_flags(NEW_FLAGS),
     listed("/clear", "", "begin a clean context instead of this one"),
     listed("/undo", "[N]", "take back the last exchange or command; again restores it"),
-    listed("/compact", "[WORDS]", "make room with a summary; /compact undo")
+    listed("/compact", "[WORDS]", "make room with a summary; /compact undo restores it")
         .with_flags(&["--dry-run", "--undo"]),
     listed("/chats", "", "the chats of this project"),
     listed("/config", "", "all settings"),

@@ -28,8 +28,7 @@ impl ChatScreen<'_> {
             // Programs ask for operations, and get what they ask for.
             None if said_since == 0 || self.session.json => {
                 let tell = |change: &ContextChange| {
-                    let line = undone_line(preview.as_ref()?, change, |name| format!("/{name}"))?;
-                    Some(format!("{line} /undo again restores it."))
+                    undone_line(preview.as_ref()?, change, |name| format!("/{name}"), "/undo")
                 };
                 self.operate_and_tell(ContextOperation::Undo, tell).await
             }
