@@ -22,12 +22,16 @@
 //! ```
 
 mod accents;
+mod arrangement;
 mod chars;
 mod dates;
 mod index;
 mod irregular;
 mod languages;
+mod message_index;
+mod message_row;
 mod message_text;
+mod numbers;
 mod pairs;
 mod postings;
 mod question;
@@ -36,9 +40,11 @@ mod runs;
 mod score;
 mod snippet;
 mod stems;
+mod term_postings;
 mod terms;
 
 pub use index::{ChatIndex, MessageToIndex, MessageValues, PostingSource};
+pub use message_index::{IndexedMessage, MessageIndex};
 pub use message_text::{Participant, SearchableMessage, searchable_message};
 pub use postings::{DamagedPostings, Posting, PostingList, read_postings};
 pub use question::SearchQuestion;

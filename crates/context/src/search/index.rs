@@ -4,10 +4,8 @@
 //! these however it likes and hands them to the ranker as a [`PostingSource`]; [`ChatIndex`] keeps them in memory. The
 //! ranker sees nothing else, so every store gives the same hits in the same order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::ops::Bound;
-use std::sync::Arc;
 
 use ship_record::Timestamp;
 
@@ -15,10 +13,11 @@ use super::dates::day_of;
 use super::message_text::{Participant, SearchableMessage};
 use super::postings::{Posting, PostingList};
 use super::question::SearchQuestion;
+use super::term_postings::TermPostings;
 use super::terms::TermReader;
 
 /// A gap after which a new session begins. A pause for a meal is shorter, a night is longer.
-const SESSION_GAP_MILLIS: i64 = 6 * 60 * 60 * 1000;
+pub(super) const SESSION_GAP_MILLIS: i64 = 6 * 60 * 60 * 1000;
 
 /// The values of one message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,10 +77,7 @@ pub struct MessageToIndex<'m> {
 /// The index of a chat in memory.
 #[derive(Debug, Default)]
 pub struct ChatIndex {
-    /// The place of each term's postings, for looking terms up, and once more in the order of the terms.
-    places: HashMap<Arc<str>, usize>,
-    ordered: BTreeMap<Arc<str>, usize>,
-    postings: Vec<PostingList>,
+    terms: TermPostings,
     messages: Vec<MessageValues>,
     session_lengths: Vec<f64>,
     participants: Vec<Participant>,
@@ -135,7 +131,7 @@ impl ChatIndex {
         for (text, times) in message.texts {
             length += reader.read(text, |term| {
                 if wanted(term) {
-                    self.add_posting(term, number, *times);
+                    self.terms.add(term, number, *times);
                 }
             });
         }
@@ -148,26 +144,6 @@ impl ChatIndex {
         if let Some(sum) = self.session_lengths.last_mut() {
             *sum += f64::from(length);
         }
-    }
-
-    fn add_posting(&mut self, term: &str, message: u32, times: u32) {
-        let place = match self.places.get(term) {
-            Some(place) => *place,
-            None => self.add_term(term),
-        };
-        if let Some(postings) = self.postings.get_mut(place) {
-            for _ in 0..times {
-                postings.add(message);
-            }
-        }
-    }
-
-    fn add_term(&mut self, term: &str) -> usize {
-        let (term, place) = (Arc::<str>::from(term), self.postings.len());
-        self.places.insert(Arc::clone(&term), place);
-        self.ordered.insert(term, place);
-        self.postings.push(PostingList::default());
-        place
     }
 
     /// Returns the session of the next message, which may be a new one.
@@ -196,7 +172,7 @@ impl ChatIndex {
 
     /// Returns the terms with their postings, in the order of the terms.
     pub fn terms(&self) -> impl Iterator<Item = (&str, &PostingList)> {
-        self.ordered.iter().filter_map(|(term, place)| Some((&**term, self.postings.get(*place)?)))
+        self.terms.iter()
     }
 }
 
@@ -216,9 +192,7 @@ impl PostingSource for ChatIndex {
     }
 
     fn postings(&self, term: &str, call: &mut dyn FnMut(Posting)) -> Result<(), Infallible> {
-        if let Some(postings) = self.places.get(term).and_then(|place| self.postings.get(*place)) {
-            postings.for_each(call);
-        }
+        self.terms.postings(term, call);
         Ok(())
     }
 
@@ -227,11 +201,7 @@ impl PostingSource for ChatIndex {
         prefix: &str,
         call: &mut dyn FnMut(&str, u32),
     ) -> Result<(), Infallible> {
-        let from = (Bound::Included(prefix), Bound::Unbounded);
-        let range = self.ordered.range::<str, _>(from);
-        for (term, place) in range.take_while(|(term, _)| term.starts_with(prefix)) {
-            call(term, self.postings.get(*place).map_or(0, PostingList::messages));
-        }
+        self.terms.with_prefix(prefix, call);
         Ok(())
     }
 }

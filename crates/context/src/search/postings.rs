@@ -3,6 +3,8 @@
 //! A posting is the distance to the message before and how often the term stands there, as variable-length integers.
 //! A term that stands once in a message, as most do, needs no count; a zero announces a distance with a count.
 
+use super::numbers::{read_number, write_number};
+
 /// A message that has a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
@@ -115,28 +117,6 @@ pub fn read_postings(
         before = message.checked_add(1).ok_or(DamagedPostings)?;
     }
     Ok(())
-}
-
-fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-fn read_number(bytes: &mut &[u8]) -> Result<u64, DamagedPostings> {
-    let mut number = 0u64;
-    for shift in (0..42).step_by(7) {
-        let (byte, rest) = bytes.split_first().ok_or(DamagedPostings)?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            // A last byte of zero says nothing: the same number has a shorter form.
-            return if *byte == 0 && shift > 0 { Err(DamagedPostings) } else { Ok(number) };
-        }
-    }
-    Err(DamagedPostings)
 }
 
 #[cfg(test)]

@@ -62,6 +62,20 @@ impl QuestionTerm {
 impl SearchQuestion {
     /// Reads a question about a chat with these participants.
     pub fn read(text: &str, participants: &[Participant], reader: &mut TermReader) -> Self {
+        Self::read_terms(text, participants, TERMS_MAX, reader)
+    }
+
+    /// Reads a question before the participants are known. It asks for all that [`read`](Self::read) may ask for.
+    pub fn read_widely(text: &str, reader: &mut TermReader) -> Self {
+        Self::read_terms(text, &[], usize::MAX, reader)
+    }
+
+    fn read_terms(
+        text: &str,
+        participants: &[Participant],
+        terms_max: usize,
+        reader: &mut TermReader,
+    ) -> Self {
         let end = text.char_indices().nth(CHARS_MAX).map(|(end, _)| end);
         let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
         let mut draft = QuestionDraft {
@@ -72,6 +86,7 @@ impl SearchQuestion {
             terms: Vec::new(),
             known: HashSet::new(),
             authors: Vec::new(),
+            terms_max,
             is_cut: end.is_some(),
         };
         for_each_run(text, |run| draft.read_run(run, reader));
@@ -160,6 +175,7 @@ struct QuestionDraft<'p> {
     terms: Vec<QuestionTerm>,
     known: HashSet<QuestionTerm>,
     authors: Vec<usize>,
+    terms_max: usize,
     is_cut: bool,
 }
 
@@ -269,7 +285,7 @@ impl QuestionDraft<'_> {
         if self.known.contains(&term) {
             return;
         }
-        if self.terms.len() >= TERMS_MAX {
+        if self.terms.len() >= self.terms_max {
             self.is_cut = true;
             return;
         }
