@@ -18,6 +18,7 @@ pub(crate) enum ContextToolInput {
     Fork(ForkContext),
     Checkpoint(NewCheckpoint),
     History(LoadHistory),
+    Search(SearchHistory),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -99,6 +100,40 @@ pub(crate) struct LoadHistory {
     /// Only messages that contain this.
     #[serde(default, deserialize_with = "not_blank")]
     pub(crate) keyword: Option<String>,
+}
+
+/// The number of hits that a model may ask for.
+pub(crate) const HITS_MAX: u64 = 50;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields, extend("required" = ["query"]))]
+pub(crate) struct SearchHistory {
+    /// What you look for: words, names, identifiers, or a question. Dates and names of people in it count.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) query: Option<String>,
+    /// How many; 10 if not given.
+    #[schemars(range(min = 1, max = HITS_MAX))]
+    pub(crate) limit: Option<u64>,
+    /// Only what this side said.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) role: Option<SearchedRole>,
+    /// Only what is not older: a date, such as `2026-02-05`, or a time.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) since: Option<String>,
+    /// Only what is not newer.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) until: Option<String>,
+    /// The id of a message that was found: gives the original messages there instead of hits.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) around: Option<String>,
+}
+
+/// The side whose messages a model searches.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SearchedRole {
+    User,
+    Assistant,
 }
 
 fn how_many() -> String {

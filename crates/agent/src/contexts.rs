@@ -11,7 +11,7 @@
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
 //!   `undo_in_place` undoes operations that did not leave the context. `undo_preview` tells what an undo would do,
 //!   and `last_exchanges` what a person takes back when it would undo nothing.
-//! - `tool_calls` answers a model's calls, `switch_request` is the switch that one asks for, and `queued_operation`
+//! - `tool_calls` answers a model's calls, `search_call` those that search, `switch_request` is the switch that one asks for, and `queued_operation`
 //!   performs a person's operation in a chat at rest.
 //! - `lost_messages` finds what a damaged log has lost and the snapshot of its context still tells.
 //! - `restored_log` gives a log that was replaced by an older copy a context of its own.
@@ -29,6 +29,7 @@ mod queued_operation;
 mod recall;
 mod rename_and_checkpoint;
 mod restored_log;
+mod search_call;
 mod switch_request;
 mod talk_before_first;
 mod target_log;

@@ -49,6 +49,7 @@ use crate::recent_map::RecentMap;
 use crate::records::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
+use crate::search::MessageSearch;
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use host_memory::HostMemory;
@@ -76,6 +77,7 @@ pub(crate) struct Engine {
     pub(crate) drafts: Arc<SummaryDrafts>,
     pub(crate) request_cache: Arc<RequestCache>,
     pub(crate) observed_talk: Arc<ObservedTalk>,
+    pub(crate) search: Arc<MessageSearch>,
     /// The chats that this agent has already repaired, as far as it remembers. To repair one again changes nothing.
     pub(crate) repaired_chats: Arc<Mutex<RecentMap<ChatKey, ()>>>,
     /// The problems that were repaired or found, until the caller takes them.

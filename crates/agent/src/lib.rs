@@ -164,6 +164,7 @@ mod rules;
 mod run;
 mod run_log;
 mod run_notice;
+mod search;
 mod stop;
 mod tokens;
 mod tool;
@@ -203,6 +204,9 @@ pub use run::{ReplyStream, StopOutcome, UnfinishedChats};
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 pub use run_notice::{ContextNotice, RunNotice};
 // Everything that a program needs to use an agent, so that it depends on this crate alone.
+pub use search::{
+    HitPlace, MessageHit, MessageSearch, NeighbourMessage, SearchQuery, SearchResult, SearchedBy,
+};
 pub use ship_message as message;
 pub use ship_message::json::Json;
 pub use ship_message::{Chunk, Role, UiMessage, UiPart};

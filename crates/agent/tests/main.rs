@@ -12,4 +12,5 @@ mod hosts;
 mod leases;
 mod providers;
 mod runs;
+mod search;
 mod seen;

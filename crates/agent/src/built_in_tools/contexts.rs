@@ -44,6 +44,11 @@ const HISTORY: &str = "\
 Use when the person refers to something that was said earlier in this chat and is not in view. Shows earlier \
 messages once, for reference only, the newest first to be chosen.";
 
+const SEARCH: &str = "\
+Use when you need something that was said or done in this chat before, however long ago and in whichever context: a \
+decision, a name, a number, a command and its output. Finds the messages that answer best. With `around`, gives the \
+original messages before and after one of them. It changes nothing.";
+
 /// Makes the tools for contexts, in the order in which a model is told of them. All are safe to repeat: a call that
 /// switches only promises it, and the switch is made when all calls of its step are answered.
 pub(crate) fn context_tools() -> Vec<Tool> {
@@ -56,6 +61,7 @@ pub(crate) fn context_tools() -> Vec<Tool> {
         tool("chat_context_fork", FORK, ContextToolInput::Fork),
         tool("chat_checkpoint", CHECKPOINT, ContextToolInput::Checkpoint),
         tool("chat_load_history", HISTORY, ContextToolInput::History),
+        tool("chat_history_search", SEARCH, ContextToolInput::Search),
     ];
     tools.into()
 }

@@ -19,6 +19,7 @@ use super::list::active_snapshot;
 use super::operate::operate;
 use super::publish::left_out_sentence;
 use super::recall::{NO_ROOM, SHARE, reference};
+use super::search_call::search_call;
 use super::switch_request::SwitchRequest;
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
@@ -75,6 +76,7 @@ pub(crate) async fn answer_call(
         ContextToolInput::Fork(input) => called.promise(input.into()).await,
         ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
         ContextToolInput::History(input) => called.history(input).await,
+        ContextToolInput::Search(input) => search_call(&work.locked, input).await,
     };
     answered.map_err(error_text)?
 }

@@ -14,6 +14,7 @@ use crate::project_source::{NoProject, ProjectSource};
 use crate::recent_map::RecentMap;
 use crate::rules::Rules;
 use crate::run_log::{NoLog, RunLog};
+use crate::search::MessageSearch;
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 
@@ -151,15 +152,21 @@ impl AgentBuilder {
         if self.has_built_in_tools {
             tools.extend(built_in_tools());
             let is_allowed = |tool: &Tool| {
-                // Earlier messages of the one context can be loaded in any case.
-                self.rules.contexts.enabled || tool.spec().name == "chat_load_history"
+                // Earlier messages of the one context can be loaded and found in any case.
+                let is_of_history = matches!(
+                    tool.spec().name.as_str(),
+                    "chat_load_history" | "chat_history_search"
+                );
+                self.rules.contexts.enabled || is_of_history
             };
             tools.extend(context_tools().into_iter().filter(is_allowed));
         }
         // Last, because the later of two tools with one name stays in the map.
         tools.extend(self.tools);
+        let store = self.store.unwrap_or_else(in_memory);
         Agent::from_engine(Engine {
-            store: self.store.unwrap_or_else(in_memory),
+            search: Arc::new(MessageSearch::new(Arc::clone(&store))),
+            store,
             token_meter: Arc::new(TokenMeter::new(self.provider.model())),
             provider: self.provider,
             tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect(),
