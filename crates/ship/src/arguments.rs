@@ -2,6 +2,8 @@
 
 mod config;
 mod context;
+mod moments;
+mod search;
 #[cfg(test)]
 mod tested_options;
 mod usage;
@@ -18,6 +20,7 @@ use crate::output::quote_for_shell;
 use crate::pipe::is_piped;
 pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
+pub(crate) use search::SearchFlags;
 use usage::{keep_close_tips, parse_count};
 
 /// The chat that is used if none is named.
@@ -29,6 +32,7 @@ const EXAMPLES: &str = "Examples:
   ship send 'hello'              one message, one answer
   ship send -f notes.txt 'what is this about?'
   ship history --last 5          what was said
+  ship search 'the price'        find it again
   ship context new Dinner        begin a clean context
   ship undo                      take that back
   ship inspect                   what the model would see
@@ -75,7 +79,7 @@ fish, in ~/.config/fish/config.fish:
 const GLOBAL: &str = "Global options";
 
 /// The global flags that say nothing to a command.
-const MEANINGLESS: [(&str, &[&str]); 14] = [
+const MEANINGLESS: [(&str, &[&str]); 15] = [
     ("chats", &["chat", "model"]),
     ("checkpoint", &["model"]),
     ("completions", &["chat", "json", "model", "project"]),
@@ -88,6 +92,7 @@ const MEANINGLESS: [(&str, &[&str]); 14] = [
     ("man", &["chat", "json", "model", "project"]),
     ("repair", &["chat", "model"]),
     ("rewind", &["model"]),
+    ("search", &["model"]),
     ("undo", &["model"]),
     ("verify", &["chat", "model"]),
 ];
@@ -291,14 +296,19 @@ pub(crate) enum Command {
     },
     /// List the chats of the project
     Chats,
+    /// Find what was said, in all contexts of a chat, best first
+    Search(SearchFlags),
     /// Print what was said in a chat, oldest first
     #[command(
-        after_help = "A terminal shows it in $PAGER, or else in less; PAGER=cat prints it at once.\n\nExamples:\n  ship history --last 5\n  ship history --ledger\n  ship history --json | head"
+        after_help = "A terminal shows it in $PAGER, or else in less; PAGER=cat prints it at once.\n\nExamples:\n  ship history --last 5\n  ship history --around u_17\n  ship history --ledger\n  ship history --json | head"
     )]
     History {
         /// How many of the newest to print
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse_count)]
         last: usize,
+        /// Print what was said before and after a message, by its id from ship search
+        #[arg(long, value_name = "ID", conflicts_with = "ledger")]
+        around: Option<String>,
         /// Print the ledger: what came in and went out
         #[arg(long)]
         ledger: bool,
@@ -419,7 +429,7 @@ impl Command {
     /// Takes the flags that stand before the command. Fails with a flag that is not its own.
     fn take_flags(&mut self, early: &mut EarlyFlags) -> Result<(), &'static str> {
         match self {
-            Self::History { last, ledger } => {
+            Self::History { last, ledger, .. } => {
                 *last = early.early_last.take().unwrap_or(*last);
                 *ledger |= std::mem::take(&mut early.early_ledger);
             }

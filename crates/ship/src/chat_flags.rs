@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ship_store::ChatKey;
+
 use crate::arguments::{Arguments, DEFAULT_CHAT};
 use crate::output::quote_for_shell;
 
@@ -37,6 +39,13 @@ impl ChatFlags {
     /// Returns the flags for a sentence about all chats of the project.
     pub(crate) fn of_project(&self) -> Self {
         Self { chat: String::new(), ..self.clone() }
+    }
+
+    /// Returns the flags that choose another chat of the project.
+    pub(crate) fn of_chat(&self, chat: &ChatKey) -> Self {
+        let is_default = chat.as_str() == DEFAULT_CHAT;
+        let chat = (!is_default).then(|| format!(" --chat {}", quote_for_shell(chat.as_str())));
+        Self { chat: chat.unwrap_or_default(), ..self.clone() }
     }
 
     /// Adds the flags to a command.

@@ -27,6 +27,7 @@ mod polling;
 pub(crate) mod repair;
 pub(crate) mod run_activity;
 pub(crate) mod run_screen;
+pub(crate) mod search;
 pub(crate) mod send;
 mod standard_input;
 pub(crate) mod verify;

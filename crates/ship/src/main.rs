@@ -77,13 +77,17 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
         Command::Chat { words } => commands::chat::run(session, &words.join(" ")).await,
         Command::Send { words, files, .. } => commands::send::run(session, words, files).await,
         Command::Chats => commands::chats::run(session).await,
-        Command::History { last, ledger } => {
+        Command::Search(flags) => commands::search::run(session, flags).await,
+        Command::History { last, around, ledger } => {
             let report = |missing: &str| {
                 let notice = format!("cannot start `{missing}` of $PAGER; here is the text");
                 output::print_notice(&notice);
             };
             let _pager = if session.json { None } else { pager::Pager::start(report) };
-            commands::history::run(session, *last, *ledger).await
+            match around {
+                Some(id) => commands::history::run_around(session, id, *last).await,
+                None => commands::history::run(session, *last, *ledger).await,
+            }
         }
         Command::Inspect { request: Some(id), raw, .. } => {
             commands::inspect::run_past(session, id, *raw).await

@@ -330,6 +330,9 @@ impl ChatScreen<'_> {
             Slash::History(last) => {
                 collect_keys(keyboard, super::history::run(session, last, false)).await
             }
+            Slash::Search(words) => {
+                collect_keys(keyboard, super::search::run_in_chat(session, &words)).await
+            }
             Slash::Edit(_) => self
                 .print_note("/edit writes a message; this question comes first.")
                 .map(|()| ExitCode::SUCCESS),

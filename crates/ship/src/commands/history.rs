@@ -6,7 +6,7 @@ mod printed_message;
 
 use std::process::ExitCode;
 
-use ship_agent::HistoryReader;
+use ship_agent::{HistoryReader, MessageSearch};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -31,6 +31,30 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
         true => print_nothing(session),
         false => print_messages(session, history).await,
     }
+}
+
+/// Prints a message and those around it, half of them before it.
+pub(crate) async fn run_around(
+    session: &Session,
+    id: &str,
+    count: usize,
+) -> Result<ExitCode, Failure> {
+    let others = count.saturating_sub(1);
+    let search = MessageSearch::new(session.store()?);
+    let found = search.around(&session.chat, id, others / 2, others - others / 2).await?;
+    let Some(found) = found else {
+        return Err(Failure::new("no_message", format!("there is no message `{id}` in this chat"))
+            .with_hint("`ship search` tells ids"));
+    };
+    for neighbour in found {
+        match session.json {
+            true => output::print_json(&neighbour.message.into_json())?,
+            false => {
+                print_message(&neighbour.message, Style::of_stdout(), session.project.settings())?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Every project has the default chat, so it is not an error that nothing was said in it yet.

@@ -128,6 +128,7 @@ const CODES: &[TestedBy] = &[
         "no_chat",
         &["tests::cli::print::an_error_is_words_on_stderr_or_json_on_stdout_and_ends_with_1"],
     ),
+    ("no_message", &["tests::cli::search::a_hit_is_opened_with_what_was_said_around_it"]),
     ("no_request", &["tests::cli::print::flags_stand_before_or_after_the_command"]),
     ("not_done", &["tests::cli::print::a_context_is_compacted_looked_at_before_and_taken_back"]),
     (

@@ -11,10 +11,11 @@ use crate::harness::{TestShip, array, text};
 
 /// The commands with arguments that are valid in a chat in which something was said, in an order in which each can be
 /// done. Those of a chat are marked.
-const COMMANDS: [(&[&str], bool); 25] = [
+const COMMANDS: [(&[&str], bool); 26] = [
     (&["send", "two"], true),
     (&["chats"], false),
     (&["history"], true),
+    (&["search", "two"], true),
     (&["inspect"], true),
     (&["compact", "--dry-run"], true),
     (&["context", "list"], true),

@@ -23,6 +23,7 @@ mod pipes;
 mod print;
 mod questions;
 mod remedies;
+mod search;
 mod secrets;
 mod settings;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]

@@ -18,6 +18,8 @@ pub(super) enum Slash {
     Help,
     /// Shows this number of the newest messages.
     History(usize),
+    /// Finds what was said, by words.
+    Search(String),
     Inspect,
     Compact(compact::CompactFlags),
     /// Asks what a tool waits for again.
@@ -54,9 +56,10 @@ impl Listed {
     }
 }
 
-pub(super) const COMMANDS: [Listed; 19] = [
+pub(super) const COMMANDS: [Listed; 20] = [
     listed("/help", "", "this list"),
     listed("/history", "[N]", "what was said last"),
+    listed("/search", "WORDS", "find what was said, in all contexts"),
     listed("/retry", "", "ask again; the first answer is kept"),
     listed("/answer", "", "answer what a tool waits for"),
     listed("/model", "[NAME]", "show or choose the model of this chat"),
@@ -113,6 +116,8 @@ pub(super) fn interpret_line(line: &str) -> LineMeaning {
             Ok(count) => LineMeaning::Command(Slash::History(count)),
             Err(_) => LineMeaning::Usage("/history N shows the last N messages."),
         },
+        ("/search", "") => LineMeaning::Usage("/search WORDS finds what was said in this chat."),
+        ("/search", words) => LineMeaning::Command(Slash::Search(words.to_owned())),
         ("/edit", rest) => LineMeaning::Command(Slash::Edit(rest.to_owned())),
         ("/compact", rest) => parse_compact(rest),
         ("/model", rest) => {
@@ -234,6 +239,7 @@ mod tests {
             ("/history", LineMeaning::Command(Slash::History(10))),
             ("/history 3", LineMeaning::Command(Slash::History(3))),
             ("/answer", LineMeaning::Command(Slash::Answer)),
+            ("/search red sail", LineMeaning::Command(Slash::Search("red sail".to_owned()))),
             ("/hlep", LineMeaning::NoCommand(Some("/help"))),
             ("/contxt list", LineMeaning::NoCommand(Some("/context"))),
             ("/check", LineMeaning::NoCommand(Some("/checkpoint"))),

@@ -18,6 +18,7 @@ const REASON: &str = "cli::every_option::a_reason_is_kept_with_the_context_that_
 const TESTED: &[TestedBy] = &[
     ("/help", &[ALONE]),
     ("/history", &[AS_IN_A_SHELL]),
+    ("/search", &["cli::search::what_was_said_is_found_in_every_place_of_a_chat"]),
     ("/retry", &["cli::chat::a_message_is_asked_again_and_a_context_is_cleared"]),
     (
         "/answer",

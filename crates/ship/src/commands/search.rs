@@ -1,0 +1,77 @@
+//! `ship search`: finds what was said, best first.
+
+mod hit_lines;
+
+use std::process::ExitCode;
+
+use ship_agent::{MessageSearch, SearchQuery, SearchResult, SearchedBy};
+use ship_message::Role;
+
+use crate::arguments::{DEFAULT_CHAT, SearchFlags};
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use hit_lines::print_hits;
+
+/// Runs the command.
+pub(crate) async fn run(session: &Session, flags: &SearchFlags) -> Result<ExitCode, Failure> {
+    let query = query_of(flags);
+    let found = search(session, &query, flags.all_chats).await?;
+    tell_limits(&found);
+    if session.json {
+        output::print_json(&found.to_json())?;
+    } else if found.hits.is_empty() {
+        output::print_line("Nothing was found.")?;
+    } else {
+        print_hits(session, &found.hits)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Searches in this chat for words, as `/search` does.
+pub(crate) async fn run_in_chat(session: &Session, words: &str) -> Result<ExitCode, Failure> {
+    run(session, &SearchFlags::of_words(words)).await
+}
+
+async fn search(
+    session: &Session,
+    query: &SearchQuery,
+    in_all_chats: bool,
+) -> Result<SearchResult, Failure> {
+    // No agent is needed, so a chat can be searched whatever is wrong with the model.
+    let search = MessageSearch::new(session.store()?);
+    if in_all_chats {
+        return Ok(search.search_all(query).await?);
+    }
+    match search.search(&session.chat, query).await? {
+        Some(found) => Ok(found),
+        // Every project has the default chat, so it is not an error that nothing was said in it yet.
+        None if session.chat.as_str() == DEFAULT_CHAT => Ok(nothing()),
+        None => Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
+            .with_hint("`ship chats` lists them")),
+    }
+}
+
+fn nothing() -> SearchResult {
+    SearchResult { hits: Vec::new(), is_complete: true, is_cut: false, from: SearchedBy::Index }
+}
+
+fn query_of(flags: &SearchFlags) -> SearchQuery {
+    SearchQuery {
+        role: flags.role.as_deref().map(Role::named),
+        context: flags.context.clone(),
+        since: flags.since,
+        until: flags.until,
+        limit: usize::try_from(flags.limit).unwrap_or(usize::MAX),
+        ..SearchQuery::new(flags.words.join(" "))
+    }
+}
+
+/// Says what was not searched.
+fn tell_limits(found: &SearchResult) {
+    if found.is_cut {
+        output::print_warning("the question is too long; only its beginning was searched for");
+    } else if !found.is_complete {
+        output::print_warning("a part cannot be read and was not searched; see `ship verify`");
+    }
+}
