@@ -94,7 +94,7 @@ impl Keys {
 
     /// Writes the keys beside their ledger.
     pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
-        env.replace(&keys_path(folder, self.number), &self.file)
+        env.replace_unsynced(&keys_path(folder, self.number), &self.file)
     }
 
     /// Reads the keys of a ledger, if necessary from the ledger itself. Returns `None` if there is no ledger.

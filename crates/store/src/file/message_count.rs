@@ -66,7 +66,7 @@ pub(super) fn count_sealed(env: &Env, paths: &Paths, newest: Option<&SealedName>
     if known.is_none_or(|known| known.last != *newest) {
         let known = KnownCount { last: newest.clone(), messages: count };
         // Without the file, the next list counts again.
-        let _ = env.replace(&KnownCount::path(paths), known.to_text().as_bytes());
+        let _ = env.replace_unsynced(&KnownCount::path(paths), known.to_text().as_bytes());
     }
     count
 }
