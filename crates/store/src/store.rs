@@ -72,8 +72,8 @@ pub trait Store: Send + Sync {
     fn moment(&self) -> Moment;
 
     /// Waits until any chat has changed after a moment: something has arrived in it, from any process, or this process
-    /// has written to its context log. Now and then it returns without a change, and then says that it
-    /// may have missed some.
+    /// has written to its context log. The first wait, which may have to begin a watch, and others now and then return
+    /// without a change, and then say that they may have missed some.
     fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats>;
 
     /// Stores bytes under their digest.

@@ -83,7 +83,7 @@ async fn a_store_that_watches_changes_looks_again_only_at_chats_that_have_change
     for number in 0..50 {
         Begun::new(&store, &number.to_string()).await;
     }
-    store.moment();
+    store.changed(store.moment()).await;
     store.chats(None, 1).await.unwrap();
     let other = FileStore::on_disk(Box::new(disk.other_process()), options());
     for key in ["17", "new"] {
@@ -105,7 +105,7 @@ async fn a_folder_that_a_person_adds_or_removes_is_noticed_while_changes_are_wat
     for key in ["a", "b"] {
         Begun::new(&store, key).await;
     }
-    store.moment();
+    store.changed(store.moment()).await;
     let folder = project.path().join(".ship/chat");
     // The time of a folder is that of its last change.
     File::open(&folder).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();

@@ -282,6 +282,9 @@ fn a_change_in_one_process_ends_the_wait_of_another_at_once() {
         // A key that is too long for a folder is known by its hash alone.
         let long = Begun::new(&first, &"k".repeat(299)).await;
 
+        // The first wait begins the watch, and ends at once.
+        let first = second.changed(second.moment()).await;
+        assert!(first.is_partial);
         let moment = second.moment();
         begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
         let changed = second.changed(moment).await;

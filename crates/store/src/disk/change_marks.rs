@@ -53,10 +53,13 @@ impl ChangeMarks {
     /// Watches the marks of all chats.
     pub(super) fn watch(&self, root: &OwnedFd, seen: SeenChange) -> io::Result<ChangeWatch> {
         self.folder(root)?;
+        let folder = self.path.clone();
         let report = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => seen(None),
             Ok(event) => {
-                let names = event.paths.iter().filter_map(|path| path.file_name()?.to_str());
+                // The folder itself is reported, too, when a process opens it.
+                let marks = event.paths.iter().filter(|path| **path != folder);
+                let names = marks.filter_map(|path| path.file_name()?.to_str());
                 names.for_each(|name| seen(Some(name)));
             }
             // After an error, reports may be missing.

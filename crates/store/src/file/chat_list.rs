@@ -63,6 +63,10 @@ impl FileStore {
         after: Option<&ChatCursor>,
         limit: usize,
     ) -> Result<ChatPage, StorageError> {
+        if after.is_none() {
+            // A process that looks for work waits for changes afterwards, and its next list should know them.
+            self.env.begin_watch();
+        }
         let (listed, next) =
             self.listed(after, limit, KnownChats::look_at_all, ChatListEntry::may_have_work)?;
         Ok(ChatPage { chats: self.look_at_listed(listed), next })

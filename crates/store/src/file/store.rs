@@ -258,7 +258,7 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut has_waited = false;
     loop {
-        let moment = chat.env.moment();
+        let moment = chat.env.changes.now();
         // The last attempt comes after the deadline, so that even a wait of zero makes one.
         let attempt = match Instant::now() < deadline {
             true => Attempt::MoreToCome,
@@ -273,6 +273,9 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight
             return Ok(held);
         }
         has_waited = true;
+        if chat.env.begin_watch() {
+            continue;
+        }
         tokio::select! {
             _ = chat.env.changes.chat_changed(&chat.key, moment) => {}
             () = tokio::time::sleep_until(deadline.min(Instant::now() + LANE_LOOK)) => {}
@@ -327,19 +330,20 @@ impl Store for FileStore {
     }
 
     fn moment(&self) -> Moment {
-        self.env.moment()
+        self.env.changes.now()
     }
 
     #[expect(clippy::disallowed_methods, reason = "a disk that reports nothing is looked at again")]
     fn changed(&self, after: Moment) -> ChangeFuture<'_, ChangedChats> {
         Box::pin(async move {
-            tokio::select! {
-                changed = self.env.changes.any_changed(after) => changed,
-                () = tokio::time::sleep(SLOW_LOOK) => {
-                    let moment = self.env.moment();
-                    ChangedChats { moment, chats: Vec::new(), is_partial: true }
+            if !self.env.begin_watch() {
+                tokio::select! {
+                    changed = self.env.changes.any_changed(after) => return changed,
+                    () = tokio::time::sleep(SLOW_LOOK) => {}
                 }
             }
+            let moment = self.env.changes.now();
+            ChangedChats { moment, chats: Vec::new(), is_partial: true }
         })
     }
 
@@ -460,15 +464,19 @@ impl Chat for FileChat {
     }
 
     fn moment(&self) -> Moment {
-        self.chat.env.moment()
+        self.chat.env.changes.now()
     }
 
     #[expect(clippy::disallowed_methods, reason = "a disk that reports nothing is looked at again")]
     fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment> {
         Box::pin(async move {
+            let env = &self.chat.env;
+            if env.begin_watch() {
+                return env.changes.now();
+            }
             tokio::select! {
-                moment = self.chat.env.changes.chat_changed(&self.chat.key, after) => moment,
-                () = tokio::time::sleep(SLOW_LOOK) => self.chat.env.moment(),
+                moment = env.changes.chat_changed(&self.chat.key, after) => moment,
+                () = tokio::time::sleep(SLOW_LOOK) => env.changes.now(),
             }
         })
     }

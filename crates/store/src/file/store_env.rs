@@ -40,20 +40,23 @@ impl Env {
         }
     }
 
-    /// Returns the present moment. From the first one on, the changes of other processes are watched.
-    pub(crate) fn moment(&self) -> Moment {
+    /// Watches the changes of other processes from now on. Returns whether they were not watched before: a caller that
+    /// waits for a change may have missed one, and looks again first. Only callers that wait begin to watch, because
+    /// a process sees its own marks, too, and each costs several calls.
+    pub(crate) fn begin_watch(&self) -> bool {
         let mut watch = self.watch.lock();
-        if watch.is_none() {
-            let changes = Arc::clone(&self.changes);
-            let seen = move |folder: Option<&str>| match folder.and_then(key_of_folder) {
-                Some(chat) => changes.note_arrival(&chat),
-                // The folder of a very long key does not tell the key.
-                None => changes.note_unknown(),
-            };
-            // Without a watch, callers look again after a while; the next moment tries it again.
-            *watch = self.disk.watch_changes(Box::new(seen)).ok().flatten();
+        if watch.is_some() {
+            return false;
         }
-        self.changes.now()
+        let changes = Arc::clone(&self.changes);
+        let seen = move |folder: Option<&str>| match folder.and_then(key_of_folder) {
+            Some(chat) => changes.note_arrival(&chat),
+            // The folder of a very long key does not tell the key.
+            None => changes.note_unknown(),
+        };
+        // Without a watch, callers look again after a while; the next one that waits tries it again.
+        *watch = self.disk.watch_changes(Box::new(seen)).ok().flatten();
+        watch.is_some()
     }
 
     /// Returns the present moment; `None` if the changes of other processes are not watched yet.

@@ -21,6 +21,12 @@ fn at_once<T>(mut wait: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Option<
     }
 }
 
+/// Waits for a moment. A store that watches the changes of other processes begins it with the first wait, which may end
+/// at once.
+fn begin_to_wait(store: &dyn Store) {
+    drop(at_once(store.changed(store.moment())));
+}
+
 fn has_changed(chat: &dyn Chat, after: Moment) -> bool {
     at_once(chat.changed(after)).is_some()
 }
@@ -32,6 +38,7 @@ fn changed_chats(store: &dyn Store, after: Moment) -> Vec<ChatKey> {
 
 pub async fn what_arrives_in_a_chat_ends_a_wait_for_it(store: &dyn Store) {
     let begun = Begun::new(store, "a").await;
+    begin_to_wait(store);
     let other = store.open(begun.chat.key()).await.unwrap().unwrap();
     let moment = other.moment();
     assert!(!has_changed(&*other, moment), "nothing has happened yet");
@@ -56,6 +63,7 @@ pub async fn what_arrives_in_a_chat_ends_a_wait_for_it(store: &dyn Store) {
 
 pub async fn what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
+    begin_to_wait(store);
     let key = begun.chat.key().clone();
     let moment = store.moment();
     begun.say("m1").await;
@@ -82,6 +90,7 @@ pub async fn what_the_holder_of_a_lane_writes_ends_only_a_wait_for_the_store(sto
 pub async fn a_wait_for_one_chat_goes_on_when_another_changes(store: &dyn Store) {
     let quiet = Begun::new(store, "quiet").await;
     let busy = Begun::new(store, "busy").await;
+    begin_to_wait(store);
     let (of_chat, of_store) = (quiet.chat.moment(), store.moment());
     busy.chat.ledger().accept(entry("k1", "x")).await.unwrap();
     assert!(!has_changed(&*quiet.chat, of_chat));
