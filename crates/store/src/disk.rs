@@ -54,7 +54,39 @@ pub struct FileLook {
     pub len: u64,
     /// The number of its names (hard links).
     pub names: u64,
+    /// When it was changed last; `None` on a disk that does not keep it.
+    pub changed: Option<ChangeTimes>,
 }
+
+/// The times of the last change of a file: of its bytes, which a program can set, and of its properties, which none can.
+/// As long as both are the same, so is the file.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeTimes {
+    bytes: i128,
+    properties: i128,
+    is_settled: bool,
+}
+
+impl ChangeTimes {
+    /// Makes the times, in nanoseconds. They are settled if every later change of the file is sure to have another time:
+    /// the clock of a disk may stand still for some milliseconds.
+    pub fn new(bytes: i128, properties: i128, is_settled: bool) -> Self {
+        Self { bytes, properties, is_settled }
+    }
+
+    /// Whether every later change is sure to have another time.
+    pub fn is_settled(self) -> bool {
+        self.is_settled
+    }
+}
+
+impl PartialEq for ChangeTimes {
+    fn eq(&self, other: &Self) -> bool {
+        (self.bytes, self.properties) == (other.bytes, other.properties)
+    }
+}
+
+impl Eq for ChangeTimes {}
 
 /// The properties of a file and the time of the last write to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

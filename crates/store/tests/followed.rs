@@ -1,7 +1,8 @@
 //! A view that is followed as its log grows is always the one that a first look gives.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_message::json::Json;
@@ -9,7 +10,8 @@ use ship_store::{
     Chat, ChatKey, ContextEvent, ContextLine, FileStore, NewLine, NewMessage, Seq, Store,
     Timestamp, View,
 };
-use ship_testkit::chat::{Begun, message, options};
+use ship_testkit::chat::{Begun, ids, message, options};
+use ship_testkit::sim::SimDisk;
 use ship_testkit::sweep::block_on;
 
 /// A project on the real disk, and its chat `a` with its view looked at after everything that happens.
@@ -29,6 +31,19 @@ impl Followed {
 
     fn log(&self) -> PathBuf {
         self.project.path().join(".ship/chat/a/messages/history.jsonl")
+    }
+
+    /// Lets the clock of the file system move on, which may stand still for some milliseconds.
+    fn after_the_last_write(&self) -> Metadata {
+        let written = fs::metadata(self.log()).unwrap();
+        let scratch = self.project.path().join("scratch");
+        let changed = |it: &Metadata| (it.ctime(), it.ctime_nsec());
+        loop {
+            fs::write(&scratch, "x").unwrap();
+            if changed(&fs::metadata(&scratch).unwrap()) > changed(&written) {
+                return written;
+            }
+        }
     }
 
     async fn append(&mut self, batch: Vec<NewLine>) {
@@ -128,6 +143,64 @@ fn lines_that_were_seen_before_are_shared_and_not_read_again() {
         let shared = |(old, new): (&Arc<ContextLine>, &Arc<ContextLine>)| Arc::ptr_eq(old, new);
         assert!(before.lines.iter().zip(&after.lines).all(shared));
         assert_eq!((before.lines.len(), after.lines.len()), (1, 2));
+    });
+}
+
+#[test]
+fn a_log_that_only_this_process_appends_to_is_read_once() {
+    block_on(async {
+        let disk = SimDisk::new();
+        let store = FileStore::on_disk(Box::new(disk.clone()), options());
+        let mut begun = Begun::new(&store, "a").await;
+        let log = Path::new(".ship/chat/a/messages/history.jsonl");
+        begun.say("first").await;
+        assert_eq!(ids(&*begun.chat).await.len(), 1);
+        let len = |disk: &SimDisk| disk.memory().contents()[log].as_ref().unwrap().len() as u64;
+        let (read, known) = (disk.bytes_read_of(log), len(&disk));
+        for number in 2..50 {
+            begun.say(&format!("m{number}")).await;
+            assert_eq!(ids(&*begun.chat).await.len(), number);
+        }
+        // Each append looks at the end that it continues, besides.
+        let (read, new) = (disk.bytes_read_of(log) - read, len(&disk) - known);
+        assert!(read <= new + 48 * 64, "{read} bytes read for {new} new ones");
+    });
+}
+
+#[test]
+fn an_edit_of_the_same_length_is_seen_though_its_time_was_set_back() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        for id in ["m1", "m2"] {
+            a.begun.say(id).await;
+            a.same("our own append").await;
+        }
+        let written = a.after_the_last_write();
+        let edited = fs::read_to_string(a.log()).unwrap().replace("m2", "mm");
+        fs::write(a.log(), edited).unwrap();
+        let file = fs::File::options().append(true).open(a.log()).unwrap();
+        file.set_modified(written.modified().unwrap()).unwrap();
+        let seen = a.same("an edit by hand").await;
+        assert_eq!((seen.lines.len(), seen.problems.len()), (1, 1), "{seen:?}");
+    });
+}
+
+#[test]
+fn an_edit_before_our_append_is_seen_behind_it() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        let text = "ahoy ".repeat(100);
+        for id in ["m1", "m2", "m3"] {
+            a.append(vec![message(id, &text).into()]).await;
+        }
+        a.same("three messages").await;
+        a.after_the_last_write();
+        // The end of the log, which an append looks at, is as it was.
+        let edited = fs::read_to_string(a.log()).unwrap().replacen("ahoy", "ahoi", 1);
+        fs::write(a.log(), edited).unwrap();
+        a.append(vec![message("m4", "four").into()]).await;
+        let seen = a.same("an append behind an edit").await;
+        assert_eq!((seen.lines.len(), seen.problems.len()), (3, 1), "{seen:?}");
     });
 }
 

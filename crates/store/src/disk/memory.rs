@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::io::Errno;
 
-use super::{ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode, SeenChange};
+use super::{ChangeTimes, ChangeWatch, Disk, DiskFile, FileLook, NodeKind, OpenMode, SeenChange};
 
 /// A disk made of maps. Its clones share the same files.
 #[derive(Debug, Clone, Default)]
@@ -54,14 +54,26 @@ struct FileData {
 #[derive(Debug, Default)]
 struct FileImage {
     bytes: Vec<u8>,
+    /// The number of changes of the bytes.
+    changes: u64,
     locked: bool,
+}
+
+impl FileImage {
+    /// Returns the bytes to be changed.
+    fn change(&mut self) -> &mut Vec<u8> {
+        self.changes += 1;
+        &mut self.bytes
+    }
 }
 
 impl FileData {
     fn stat(&self) -> FileLook {
-        let (names, len) =
-            (self.names.load(Ordering::Relaxed), self.content.lock().bytes.len() as u64);
-        FileLook { node: NodeKind::File, file: (0, self.number), len, names }
+        let names = self.names.load(Ordering::Relaxed);
+        let content = self.content.lock();
+        let (len, changes) = (content.bytes.len() as u64, i128::from(content.changes));
+        let changed = Some(ChangeTimes::new(changes, changes, true));
+        FileLook { node: NodeKind::File, file: (0, self.number), len, names, changed }
     }
 }
 
@@ -135,10 +147,14 @@ impl Tree {
 fn stat_entry(entry: &TreeEntry) -> FileLook {
     match entry {
         // Files are on device 0, so no folder or link has the identity of a file.
-        TreeEntry::Folder => FileLook { node: NodeKind::Folder, file: (1, 0), len: 0, names: 1 },
-        TreeEntry::Link(_) => FileLook { node: NodeKind::Other, file: (1, 0), len: 0, names: 1 },
+        TreeEntry::Folder => look_without_bytes(NodeKind::Folder),
+        TreeEntry::Link(_) => look_without_bytes(NodeKind::Other),
         TreeEntry::File(file) => file.stat(),
     }
+}
+
+fn look_without_bytes(node: NodeKind) -> FileLook {
+    FileLook { node, file: (1, 0), len: 0, names: 1, changed: None }
 }
 
 impl Disk for MemoryDisk {
@@ -257,12 +273,13 @@ impl DiskFile for MemoryFile {
     }
 
     fn write(&self, new: &[u8]) -> io::Result<usize> {
-        self.file.content.lock().bytes.extend_from_slice(new);
+        self.file.content.lock().change().extend_from_slice(new);
         Ok(new.len())
     }
 
     fn write_note(&self, note: &[u8]) -> io::Result<()> {
-        let bytes = &mut self.file.content.lock().bytes;
+        let mut content = self.file.content.lock();
+        let bytes = content.change();
         let len = bytes.len().max(note.len());
         bytes.resize(len, 0);
         bytes[..note.len()].copy_from_slice(note);
@@ -271,7 +288,7 @@ impl DiskFile for MemoryFile {
 
     fn truncate(&self, len: u64) -> io::Result<()> {
         let len = usize::try_from(len).map_err(|_| Errno::FBIG)?;
-        self.file.content.lock().bytes.resize(len, 0);
+        self.file.content.lock().change().resize(len, 0);
         Ok(())
     }
 

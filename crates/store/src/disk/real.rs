@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
@@ -18,8 +19,8 @@ use rustix::io::Errno;
 use super::change_marks::ChangeMarks;
 use super::kept_files::{KeptFile, KeptFiles};
 use super::{
-    ChangeWatch, Disk, DiskFile, FileLook, FolderLooks, LinkedFile, NodeKind, OpenMode, SeenChange,
-    TimedLook,
+    ChangeTimes, ChangeWatch, Disk, DiskFile, FileLook, FolderLooks, LinkedFile, NodeKind,
+    OpenMode, SeenChange, TimedLook,
 };
 use crate::Timestamp;
 
@@ -31,6 +32,9 @@ const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 /// NONBLOCK: opening a planted pipe must not block before we see that it is one.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
+
+/// The time for which the clock of a file system may stand still. Its steps are at most 10 ms.
+const TICK_NANOS: i128 = 50_000_000;
 
 fn flags_of(mode: OpenMode) -> OFlags {
     let flags = match mode {
@@ -289,12 +293,8 @@ impl FolderLooks for OpenFolder {
 
 /// Returns the time of the last write.
 fn modified(stat: &Stat) -> Timestamp {
-    Timestamp::from_millis(stat.st_mtime * 1000 + whole_millis(stat.st_mtime_nsec))
-}
-
-/// Converts nanoseconds, which have another type on each system.
-fn whole_millis(nanos: impl TryInto<i64>) -> i64 {
-    nanos.try_into().unwrap_or(0) / 1_000_000
+    let millis = nanos(stat.st_mtime, stat.st_mtime_nsec).div_euclid(1_000_000);
+    Timestamp::from_millis(i64::try_from(millis).unwrap_or(0))
 }
 
 struct RealFile {
@@ -366,7 +366,23 @@ fn file_look(stat: &Stat) -> FileLook {
         _ => NodeKind::Other,
     };
     let len = u64::try_from(stat.st_size).unwrap_or(0);
-    FileLook { node, file: (stat.st_dev, stat.st_ino), len, names: widen(stat.st_nlink) }
+    let (file, names) = ((stat.st_dev, stat.st_ino), widen(stat.st_nlink));
+    FileLook { node, file, len, names, changed: Some(change_times(stat)) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is compared with times that the system gave")]
+fn change_times(stat: &Stat) -> ChangeTimes {
+    let bytes = nanos(stat.st_mtime, stat.st_mtime_nsec);
+    let properties = nanos(stat.st_ctime, stat.st_ctime_nsec);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos());
+    let is_settled = i128::try_from(now).is_ok_and(|now| properties + TICK_NANOS < now);
+    ChangeTimes::new(bytes, properties, is_settled)
+}
+
+/// Joins seconds and nanoseconds, which have other types on each system.
+fn nanos(seconds: impl TryInto<i64>, nanos: impl TryInto<i64>) -> i128 {
+    let (seconds, nanos) = (seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
 /// Converts the count of names, which has another width on each system.

@@ -451,6 +451,9 @@ impl ChatFiles {
         }
         match writing.append(&lines, sync) {
             Ok(_) => {
+                if let Some((before, after)) = writing.looks() {
+                    self.view_cache.note_append(before, after);
+                }
                 self.env.changes.note_write(&self.key);
                 added
             }

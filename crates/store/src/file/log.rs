@@ -107,6 +107,8 @@ pub(crate) struct Writing<'a, F> {
     state: MutexGuard<'a, LogFileState<F>>,
     /// The open file; `None` if there is no file yet.
     file: Option<Box<dyn DiskFile>>,
+    /// The look at the file that the known state was compared with.
+    look: Option<FileLook>,
     /// The file that this writing has published.
     published: Option<PublishedFile>,
 }
@@ -157,7 +159,7 @@ impl<F: Fold> LogFile<F> {
     ) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock();
         let file = self.env.open(&self.path, OpenMode::Append)?;
-        let mut writing = Writing { log: self, state, file, published: None };
+        let mut writing = Writing { log: self, state, file, look: None, published: None };
         writing.bring_up_to_date()?;
         Ok(writing)
     }
@@ -170,7 +172,7 @@ impl<F: Fold> LogFile<F> {
         let mut state = self.state.lock();
         state.tail = None;
         let file = self.env.open(&self.path, OpenMode::Append)?;
-        Ok(Writing { log: self, state, file, published: None })
+        Ok(Writing { log: self, state, file, look: None, published: None })
     }
 
     /// Asks the last known state of the file, which may have changed since. Returns `None` if nothing is known, or
@@ -247,8 +249,17 @@ impl<F: Fold> Writing<'_, F> {
                 self.state.failed_append = Some(cause.clone());
                 Err(error.after_failure(&self.log.path, cause))
             }
-            (settled, _) => settled,
+            (settled, _) => {
+                self.look = Some(look);
+                settled
+            }
         }
+    }
+
+    /// Returns how the file looked when this writing began, and how it looks now, after appends alone.
+    pub(crate) fn looks(&self) -> Option<(FileLook, FileLook)> {
+        let before = self.look.filter(|look| self.tail().is_some_and(|it| it.file == look.file))?;
+        Some((before, self.file.as_ref()?.stat().ok()?))
     }
 
     /// Syncs the lines and the file name that another process wrote, because they may not be on disk.

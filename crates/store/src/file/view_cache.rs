@@ -1,9 +1,14 @@
 //! Caches the view of the live log: if the log has only grown, only the new lines are parsed.
 //!
-//! All bytes are read each time and their checksum is compared, which is cheap beside parsing them. So the cache
-//! never shows what is not on disk now. Anything but added lines, such as another file, damage, a replaced message or
-//! a missing blob, makes it read the log from the beginning. A long log is read in blocks, so that its bytes are never
-//! in memory all at once.
+//! The cache never shows what is not on disk now. The bytes that are known are not read again as long as the file, its
+//! length and the times of its last change are those of the last look, or those after our own append to the file that
+//! the last look has seen. Otherwise all bytes are read, and their checksum is compared, which is cheap beside parsing
+//! them. Times that may stay the same after another change do not count, except those of our own append: only another
+//! program's edit in place, of the same length and within the same few milliseconds, would go unnoticed, and only until
+//! the file is looked at with other times.
+//!
+//! Anything but added lines, such as another file, damage, a replaced message or a missing blob, makes it read the log
+//! from the beginning. A long log is read in blocks, so that its bytes are never in memory all at once.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +18,7 @@ use super::blobs::read_blob;
 use super::log::PublishedFile;
 use super::store_env::{Env, read_from};
 use super::view::view_of;
-use crate::disk::{DiskFile, FileLook, OpenMode};
+use crate::disk::{ChangeTimes, DiskFile, FileLook, OpenMode};
 use crate::rules::GrowingView;
 use crate::scan::scan;
 use crate::{StorageError, View};
@@ -37,6 +42,8 @@ pub(crate) struct ViewCache {
     bytes: AtomicU64,
     /// The log that this process has just published. Its first view is made of these bytes.
     published: Mutex<Option<PublishedFile>>,
+    /// How the log looked after the last append of this process.
+    appended: Mutex<Option<FileLook>>,
 }
 
 struct CachedView {
@@ -44,13 +51,15 @@ struct CachedView {
     /// The number of bytes that were read, and their checksum.
     len: u64,
     crc: u32,
+    /// The times of the last change with which the file had those bytes, if they tell whether it has changed since.
+    changed: Option<ChangeTimes>,
     growing: GrowingView,
 }
 
 impl ViewCache {
     /// Reads a log as a view; `None` if there is no file.
     pub(crate) fn read(&self, env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
-        let Some(file) = env.open(path, OpenMode::Read)? else {
+        let Some(file) = env.open(path, OpenMode::ReadOften)? else {
             self.forget();
             return Ok(None);
         };
@@ -66,6 +75,7 @@ impl ViewCache {
         if let Some(mut kept) = kept
             && kept.add_new_lines(&log).map_err(failed)?
         {
+            kept.note_look(look, *self.appended.lock());
             self.bytes.store(kept.memory(), Ordering::Relaxed);
             return Ok(Some(state.insert(kept).growing.view().clone()));
         }
@@ -80,6 +90,16 @@ impl ViewCache {
             self.bytes.store(kept.memory(), Ordering::Relaxed);
         }
         Ok(Some(seen.view))
+    }
+
+    /// Notes an append of this process: if the file was the known one before it, nothing but the append has changed it.
+    pub(crate) fn note_append(&self, before: FileLook, after: FileLook) {
+        *self.appended.lock() = Some(after);
+        if let Some(kept) = &mut *self.state.lock()
+            && kept.is_unchanged(before)
+        {
+            kept.changed = after.changed;
+        }
     }
 
     /// Returns the approximate memory of the cached view, in bytes.
@@ -144,10 +164,31 @@ impl OpenLog<'_> {
     }
 }
 
+/// Returns the times of a look if every later change is sure to have others.
+fn settled_times(look: FileLook) -> Option<ChangeTimes> {
+    look.changed.filter(|changed| changed.is_settled())
+}
+
 impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
         let (len, crc) = (bytes.len() as u64, crc32c::crc32c(bytes));
-        Self { file: look.file, len, crc, growing: GrowingView::new(view) }
+        let changed = settled_times(look);
+        Self { file: look.file, len, crc, changed, growing: GrowingView::new(view) }
+    }
+
+    /// Whether a file surely begins with the bytes that the view was made of.
+    fn is_unchanged(&self, look: FileLook) -> bool {
+        look.file == self.file
+            && look.len >= self.len
+            && self.changed.is_some()
+            && self.changed == look.changed
+    }
+
+    /// Notes a look at the file, all bytes of which are known. `appended` is the look after our last append.
+    fn note_look(&mut self, look: FileLook, appended: Option<FileLook>) {
+        if self.changed.is_none() || self.changed != look.changed {
+            self.changed = settled_times(look).or(look.changed.filter(|_| appended == Some(look)));
+        }
     }
 
     fn memory(&self) -> u64 {
@@ -157,6 +198,9 @@ impl CachedView {
 
     /// Tells whether the log begins with the bytes that the view was made of.
     fn is_in(&self, log: &OpenLog<'_>) -> io::Result<bool> {
+        if self.is_unchanged(log.look) {
+            return Ok(true);
+        }
         if log.look.file != self.file || log.look.len < self.len {
             return Ok(false);
         }
