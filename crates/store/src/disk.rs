@@ -123,6 +123,11 @@ pub trait Disk: Send + Sync {
     fn open_linked(&self, _path: &Path) -> io::Result<LinkedFile> {
         Ok(LinkedFile::NotAFile)
     }
+    /// Opens a file to write at its end, if it is the one with this identity, at the price of two calls. Returns `None`
+    /// otherwise, and on a disk where that is no cheaper than to open any file.
+    fn open_known(&self, _path: &Path, _file: (u64, u64)) -> Option<Box<dyn DiskFile>> {
+        None
+    }
     /// Creates a folder, whose parent must exist.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Gives the file `from` a second name.

@@ -19,6 +19,7 @@ mod import;
 mod inbox_cursor;
 mod journal;
 mod known_chats;
+mod known_file;
 mod lease;
 mod ledger;
 mod ledger_keys;

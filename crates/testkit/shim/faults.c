@@ -109,7 +109,8 @@ static int plain(int fd) {
 static int open_at(int (*real)(int, const char *, int, ...), int dir, const char *path, int flags,
                    mode_t mode) {
     if (dir == AT_FDCWD || path[0] == '/') return real(dir, path, flags, mode);
-    WHOLE(int, "openat", path, real(dir, path, flags, mode))
+    const char *slash = strrchr(path, '/');
+    WHOLE(int, "openat", slash ? slash + 1 : path, real(dir, path, flags, mode))
 }
 
 int openat(int dir, const char *path, int flags, ...) {

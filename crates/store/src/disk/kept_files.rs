@@ -1,4 +1,4 @@
-//! Keeps the files open that a process needs again and again: the files of rights, and small ones that are only read.
+//! Keeps the files open that a process needs again and again: the files of rights, and live logs to be read.
 //!
 //! Opening a file takes several calls, and a turn would open each of these files many times. A kept file is used only
 //! if its path still leads to it, which one call shows. While a file is open, no other file can get its inode number.

@@ -15,9 +15,10 @@ use super::context::{self, ContextFold};
 use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile, JournalLines};
+use super::known_file::KnownFile;
 use super::ledger::{self, LedgerFold, LedgerWriter};
 use super::ledger_reader::LedgerReader;
-use super::log::{LogFile, Writing};
+use super::log::{LogFile, LogTail, Writing};
 use super::log_reading::first_line;
 use super::lookup::KnownKey;
 use super::min_reader::check_min_reader;
@@ -111,6 +112,8 @@ pub(crate) struct ChatFiles {
     additions: WriteGroup<LedgerAddition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
+    pub(super) about_file: KnownFile,
+    pub(super) memory_file: KnownFile,
     /// The repairs of files other than logs.
     pub(super) notes: Mutex<Vec<StorageProblem>>,
 }
@@ -140,6 +143,8 @@ impl ChatFiles {
             batches: WriteGroup::new(),
             additions: WriteGroup::new(),
             adopted: AtomicBool::new(false),
+            about_file: KnownFile::default(),
+            memory_file: KnownFile::default(),
             notes: Mutex::new(Vec::new()),
             env,
             key,
@@ -150,7 +155,7 @@ impl ChatFiles {
     /// Reads `chat.json`; `None` if there is none. Refuses a folder of another chat.
     pub(crate) fn read_about(&self) -> Result<Option<About>, StorageError> {
         let path = &self.paths.about;
-        let Some((_, bytes)) = self.env.read_often(path)? else { return Ok(None) };
+        let Some(bytes) = self.about_file.read(&self.env, path)? else { return Ok(None) };
         let about = Json::parse_bytes(&bytes).ok();
         let object = about.as_ref().and_then(Json::as_object);
         let owner = object.and_then(|object| object.str("chatKey"));
@@ -482,8 +487,12 @@ impl ChatFiles {
 
     /// Returns the last number that the ledger has given for good.
     pub(super) fn ledger_end(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
+        let given = |known: &LogTail<LedgerFold>| LedgerSeq::new(known.given);
+        if let Some(end) = self.ledger.unchanged(right, given)? {
+            return Ok(Some(end));
+        }
         let ledger = self.ledger.begin_writing(right)?;
-        Ok(ledger.tail().map(|known| LedgerSeq::new(known.given)))
+        Ok(ledger.tail().map(given))
     }
 
     /// Looks at the holder of the lane. Changes nothing.
@@ -581,7 +590,7 @@ impl ChatFiles {
 
     /// Returns the approximate memory of the chat, in bytes.
     pub(crate) fn cached_bytes(&self) -> u64 {
-        OPEN_CHAT_BYTES + self.view_cache.bytes()
+        OPEN_CHAT_BYTES + self.view_cache.bytes() + self.memory_file.cached_bytes()
     }
 
     /// Forgets the cached view to free its memory.

@@ -38,7 +38,7 @@ pub(crate) fn begin_journal(
 ) -> Result<(), StorageError> {
     let head = head_lines(&journal.env, about);
     // An unreadable journal is simply replaced.
-    let mut writing = match journal.begin_unsynced(right) {
+    let mut writing = match journal.begin_next(right) {
         Err(StorageError::Damaged { .. }) => journal.begin_replacing(right)?,
         writing => writing?,
     };

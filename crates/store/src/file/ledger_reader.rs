@@ -128,7 +128,7 @@ impl LedgerReader<'_> {
     ) -> Result<Option<Vec<LedgerLine>>, StorageError> {
         let path = live_path(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
-        let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
+        let Some(file) = self.env.open(&path, OpenMode::ReadOften)? else { return Ok(None) };
         let look = file.stat_when_opened().map_err(failed)?;
         if look.file != start.file || look.len < start.offset {
             return Ok(None);

@@ -158,7 +158,8 @@ impl<F: Fold> LogFile<F> {
         _right: &HeldRight,
     ) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock();
-        let file = self.env.open(&self.path, OpenMode::Append)?;
+        let known = state.tail.as_ref().map(|known| known.file);
+        let file = self.env.open_to_write(&self.path, known)?;
         let mut writing = Writing { log: self, state, file, look: None, published: None };
         writing.bring_up_to_date()?;
         Ok(writing)
@@ -173,6 +174,39 @@ impl<F: Fold> LogFile<F> {
         state.tail = None;
         let file = self.env.open(&self.path, OpenMode::Append)?;
         Ok(Writing { log: self, state, file, look: None, published: None })
+    }
+
+    /// Begins to replace a log by a new one. Of a file that is as long as after the last write, only the known state is
+    /// needed.
+    pub(crate) fn begin_next(&self, right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
+        let state = self.state.lock();
+        if self.is_as_known(&state)? {
+            return Ok(Writing { log: self, state, file: None, look: None, published: None });
+        }
+        drop(state);
+        self.begin_unsynced(right)
+    }
+
+    /// Asks the known state of a file that is as long as after the last write, and on disk. Returns `None` otherwise.
+    pub(crate) fn unchanged<T>(
+        &self,
+        _right: &HeldRight,
+        ask: impl FnOnce(&LogTail<F>) -> T,
+    ) -> Result<Option<T>, StorageError> {
+        let state = self.state.lock();
+        let is_on_disk = |known: &&LogTail<F>| known.synced || !self.env.syncs();
+        match self.is_as_known(&state)? {
+            true => Ok(state.tail.as_ref().filter(is_on_disk).map(ask)),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether the file is the known one with its length, and no write of it has failed.
+    fn is_as_known(&self, state: &LogFileState<F>) -> Result<bool, StorageError> {
+        let is_settled = state.failed_append.is_none() && !state.unsyncable;
+        let Some(known) = state.tail.as_ref().filter(|_| is_settled) else { return Ok(false) };
+        let look = self.env.glance(&self.path)?;
+        Ok(look.is_some_and(|look| (look.file, look.len) == (known.file, known.len)))
     }
 
     /// Asks the last known state of the file, which may have changed since. Returns `None` if nothing is known, or
@@ -285,12 +319,12 @@ impl<F: Fold> Writing<'_, F> {
     /// Writes the good part to a new file: after a failed sync, the old file may be good in memory alone.
     fn publish_anew(&mut self, good: &[u8]) -> Result<(), StorageError> {
         let env = &self.log.env;
-        let (aside, look) = env.write_aside(&self.log.path, good)?;
-        env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
-        self.file = env.open(&self.log.path, OpenMode::Append)?;
+        let aside = env.write_aside(&self.log.path, good)?;
+        env.disk.rename(&aside.path, &self.log.path).map_err(self.log.io_error("rename to"))?;
+        self.file = Some(aside.file);
         // The bytes are the same, so only the identity of the file changes.
         if let Some(known) = &mut self.state.tail {
-            known.file = look.file;
+            known.file = aside.look.file;
         }
         Ok(())
     }
@@ -415,22 +449,22 @@ impl<F: Fold> Writing<'_, F> {
         let env = &self.log.env;
         // The new file is complete before it gets its name, so its lines need no batch.
         let (bytes, spans) = encode(drafts, first, None, 0);
-        let (aside, look) = match sync {
+        let aside = match sync {
             true => env.write_aside(&self.log.path, &bytes)?,
             false => env.write_aside_loosely(&self.log.path, &bytes)?,
         };
         // From here until the folder is synced, only the disk knows which of the two files is the log.
         self.state.tail = None;
-        env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
+        env.disk.rename(&aside.path, &self.log.path).map_err(self.log.io_error("rename to"))?;
         if sync {
             let synced = env.sync_folder(self.log.folder());
             self.state.unsyncable = synced.is_err();
             synced?;
         }
-        self.file = env.open(&self.log.path, OpenMode::Append)?;
+        self.file = Some(aside.file);
         let last_seq = first + drafts.len() as u64 - 1;
         let mut known = LogTail {
-            file: look.file,
+            file: aside.look.file,
             len: 0,
             ending: Vec::new(),
             synced: sync,
@@ -443,7 +477,7 @@ impl<F: Fold> Writing<'_, F> {
         known.extend(&bytes);
         known.add_lines(&bytes, &spans);
         self.state.tail = Some(known);
-        self.published = Some(PublishedFile { look, bytes });
+        self.published = Some(PublishedFile { look: aside.look, bytes });
         Ok(())
     }
 

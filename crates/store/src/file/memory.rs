@@ -11,16 +11,11 @@ use crate::chat_folder::chat_folder;
 use crate::disk::{DiskFile, LinkedFile, NodeKind, OpenMode};
 use crate::{ChatKey, FileError, MemoryError, StorageError, TEXT_BYTES_MAX, text_of_file};
 
-/// Reads the memory of a chat; `None` if there is none.
-pub(super) fn read_memory(env: &Env, chat: &ChatKey) -> Result<Option<String>, MemoryError> {
-    let path = memory_path(chat);
-    let unreadable = |source| FileError::Unreadable { file: path.clone(), source };
-    let Some(file) = open(env, &path)? else { return Ok(None) };
-    let len = file.stat_when_opened().map_err(unreadable)?.len;
-    let mut bytes = read_from(&*file, 0, len.min(TEXT_BYTES_MAX + 1)).map_err(unreadable)?;
+/// Returns the text of a file of which these are the first bytes.
+fn text_of(mut bytes: Vec<u8>) -> Option<String> {
     let is_cut = bytes.len() as u64 > TEXT_BYTES_MAX;
     bytes.truncate(TEXT_BYTES_MAX as usize);
-    Ok(text_of_file(bytes, is_cut))
+    text_of_file(bytes, is_cut)
 }
 
 fn memory_path(chat: &ChatKey) -> PathBuf {
@@ -50,6 +45,27 @@ fn open(env: &Env, path: &Path) -> Result<Option<Box<dyn DiskFile>>, FileError> 
 }
 
 impl ChatFiles {
+    /// Returns the memory of the chat if one look shows that there is none, or that the file has not changed.
+    pub(super) fn known_memory(&self) -> Option<Option<String>> {
+        match self.env.glance(&memory_path(&self.key)) {
+            Ok(None) => Some(None),
+            Ok(Some(look)) => self.memory_file.bytes_of(look).map(|bytes| text_of(bytes.to_vec())),
+            // The reading finds out what is wrong.
+            Err(_) => None,
+        }
+    }
+
+    /// Reads the memory of the chat; `None` if there is none.
+    pub(super) fn read_memory(&self) -> Result<Option<String>, MemoryError> {
+        let path = memory_path(&self.key);
+        let unreadable = |source| FileError::Unreadable { file: path.clone(), source };
+        let Some(file) = open(&self.env, &path)? else { return Ok(None) };
+        let look = file.stat_when_opened().map_err(unreadable)?;
+        let len = look.len.min(TEXT_BYTES_MAX + 1);
+        let bytes = read_from(&*file, 0, len).map_err(unreadable)?;
+        Ok(text_of(self.memory_file.keep(look, bytes).to_vec()))
+    }
+
     /// Replaces the memory of the chat. A link or a folder in its place stays.
     pub(super) fn set_memory(&self, text: &str) -> Result<(), MemoryError> {
         let (chat, len) = (&self.key, text.len() as u64);

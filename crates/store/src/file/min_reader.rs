@@ -63,8 +63,8 @@ impl ChatFiles {
 
     /// Returns the object in `chat.json`, if there is one.
     pub(super) fn stored_about(&self) -> Result<Option<Object>, StorageError> {
-        let read = self.env.read_often(&self.paths.about)?;
-        let about = read.map(|(_, bytes)| Json::parse_bytes(&bytes));
+        let read = self.about_file.read(&self.env, &self.paths.about)?;
+        let about = read.map(|bytes| Json::parse_bytes(&bytes));
         Ok(match about {
             Some(Ok(Json::Object(about))) => Some(about),
             _ => None,

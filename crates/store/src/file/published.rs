@@ -32,7 +32,7 @@ pub(crate) fn publish<F: Fold>(
     let mut copy = Vec::new();
     lines[0].write(first, None, &mut copy);
     let path = writing.folder().join(HEAD_COPY);
-    let (aside, _) = env.write_aside(&path, &copy)?;
+    let aside = env.write_aside(&path, &copy)?.path;
     let renamed = env.disk.rename(&aside, &path);
     renamed.map_err(|error| StorageError::io("rename to", &path, error))?;
     // The publication syncs the folder.

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::holder;
 use super::store_env::{Env, read_from};
-use crate::disk::{DiskFile, OpenMode};
+use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 
 /// The length of every note, so that a short one overwrites a longer one completely.
@@ -36,6 +36,8 @@ pub(crate) struct RightFile {
     /// Whether a thread of this process holds it. Other threads wait here instead of asking the disk.
     taken: Mutex<bool>,
     freed: Condvar,
+    /// The note that was last seen in the file, and how the file looked then.
+    noted: Mutex<Option<(Holder, FileLook)>>,
 }
 
 /// Says whether the caller will try again if the right is taken.
@@ -87,7 +89,15 @@ impl LostLane {
 
 impl RightFile {
     pub(crate) fn new(env: Arc<Env>, chat: ChatKey, right: Right, path: PathBuf) -> Self {
-        Self { env, chat, right, path, taken: Mutex::new(false), freed: Condvar::new() }
+        Self {
+            env,
+            chat,
+            right,
+            path,
+            taken: Mutex::new(false),
+            freed: Condvar::new(),
+            noted: Mutex::default(),
+        }
     }
 
     /// Takes the right, and waits up to `lock.waitMs` for other holders.
@@ -163,15 +173,20 @@ impl RightFile {
     /// its note may show the purpose of a moment ago.
     fn write_note(&self, file: &dyn DiskFile, purpose: &str) {
         let now = self.env.options.now();
-        let fresh = read_note(file).is_some_and(|last| {
+        let Ok(look) = file.stat_when_opened() else { return };
+        let mut noted = self.noted.lock();
+        if !noted.as_ref().is_some_and(|(_, known)| *known == look) {
+            *noted = read_note(file).map(|last| (last, look));
+        }
+        let fresh = noted.as_ref().is_some_and(|(last, _)| {
             let age = now.millis() - last.since.millis();
             let same = self.right == Right::Write || last.purpose == purpose;
             // The age is negative if the clock went back.
             last.pid() == Some(self.env.process) && same && (0..NOTE_MS).contains(&age)
         });
-        if !fresh {
-            // A right without its note is still held.
-            let _ = file.write_note(&note_bytes(now, purpose));
+        // A right without its note is still held.
+        if !fresh && file.write_note(&note_bytes(now, purpose)).is_ok() {
+            *noted = file.stat().ok().and_then(|look| Some((read_note(file)?, look)));
         }
     }
 

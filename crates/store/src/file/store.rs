@@ -17,7 +17,6 @@ use super::idle_chats::IdleNotes;
 use super::journal;
 use super::known_chats::{ChatListEntry, KnownChats};
 use super::log_reading::first_line;
-use super::memory;
 use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
@@ -358,8 +357,13 @@ impl Store for FileStore {
     }
 
     fn memory(&self, chat: &ChatKey) -> StoreFuture<'_, Option<String>, MemoryError> {
-        let (env, chat) = (Arc::clone(&self.env), chat.clone());
-        blocking(move || memory::read_memory(&env, &chat))
+        let chat = self.chat(chat);
+        Box::pin(async move {
+            match chat.known_memory() {
+                Some(memory) => Ok(memory),
+                None => blocking(move || chat.read_memory()).await,
+            }
+        })
     }
 
     fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError> {

@@ -134,6 +134,18 @@ impl Env {
         Ok(modified.map_err(|error| StorageError::io("look at", path, error))?.flatten())
     }
 
+    /// Opens a file to write at its end; `None` if it is missing. That is cheap if it is the known file.
+    pub(crate) fn open_to_write(
+        &self,
+        path: &Path,
+        known: Option<(u64, u64)>,
+    ) -> Result<Option<Box<dyn DiskFile>>, StorageError> {
+        match known.and_then(|known| self.disk.open_known(path, known)) {
+            Some(file) => Ok(Some(file)),
+            None => self.open(path, OpenMode::Append),
+        }
+    }
+
     /// Opens a file; `None` if it is missing.
     pub(crate) fn open(
         &self,
@@ -146,23 +158,7 @@ impl Env {
 
     /// Reads a whole file; `None` if it is missing.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
-        self.read_as(path, OpenMode::Read)
-    }
-
-    /// Reads a whole file that is read at every turn; `None` if it is missing.
-    pub(crate) fn read_often(
-        &self,
-        path: &Path,
-    ) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
-        self.read_as(path, OpenMode::ReadOften)
-    }
-
-    fn read_as(
-        &self,
-        path: &Path,
-        mode: OpenMode,
-    ) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
-        let Some(file) = self.open(path, mode)? else { return Ok(None) };
+        let Some(file) = self.open(path, OpenMode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
         let look = file.stat_when_opened().map_err(failed)?;
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
@@ -176,11 +172,7 @@ impl Env {
     }
 
     /// Writes a new file beside `path` and syncs it. The caller renames it.
-    pub(crate) fn write_aside(
-        &self,
-        path: &Path,
-        bytes: &[u8],
-    ) -> Result<(PathBuf, FileLook), StorageError> {
+    pub(crate) fn write_aside(&self, path: &Path, bytes: &[u8]) -> Result<AsideFile, StorageError> {
         // A power cut after the rename could otherwise leave the name with an empty file.
         self.write_beside(path, bytes, |file| file.sync())
     }
@@ -190,7 +182,7 @@ impl Env {
         &self,
         path: &Path,
         bytes: &[u8],
-    ) -> Result<(PathBuf, FileLook), StorageError> {
+    ) -> Result<AsideFile, StorageError> {
         self.write_beside(path, bytes, |_| Ok(()))
     }
 
@@ -199,15 +191,15 @@ impl Env {
         path: &Path,
         bytes: &[u8],
         end: impl FnOnce(&dyn DiskFile) -> io::Result<()>,
-    ) -> Result<(PathBuf, FileLook), StorageError> {
+    ) -> Result<AsideFile, StorageError> {
         let aside = temporary_name(path);
         let written = self.create_anew(&aside).and_then(|file| {
             write_all(&*file, bytes)?;
             end(&*file)?;
-            file.stat()
+            Ok((file.stat()?, file))
         });
         match written {
-            Ok(look) => Ok((aside, look)),
+            Ok((look, file)) => Ok(AsideFile { path: aside, look, file }),
             Err(error) => {
                 // No reader knows this name; the next attempt removes what stays.
                 let _ = self.disk.remove(&aside);
@@ -229,8 +221,8 @@ impl Env {
 
     /// Replaces a small file, durably and atomically.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
-        let (aside, _) = self.write_aside(path, bytes)?;
-        let renamed = self.disk.rename(&aside, path);
+        let aside = self.write_aside(path, bytes)?;
+        let renamed = self.disk.rename(&aside.path, path);
         renamed.map_err(|error| StorageError::io("rename to", path, error))?;
         // A power cut could otherwise bring the old file back.
         self.sync_folder(path.parent().unwrap_or(Path::new("")))
@@ -238,8 +230,8 @@ impl Env {
 
     /// Replaces a small file atomically. After a power cut, it may be the old one, or empty.
     pub(crate) fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
-        let (aside, _) = self.write_aside_loosely(path, bytes)?;
-        let renamed = self.disk.rename(&aside, path);
+        let aside = self.write_aside_loosely(path, bytes)?;
+        let renamed = self.disk.rename(&aside.path, path);
         renamed.map_err(|error| StorageError::io("rename to", path, error))
     }
 
@@ -249,6 +241,13 @@ impl Env {
             .map_err(|error| StorageError::io("remove", path, error))?;
         Ok(())
     }
+}
+
+/// A new file beside the one whose name it shall get.
+pub(crate) struct AsideFile {
+    pub(crate) path: PathBuf,
+    pub(crate) look: FileLook,
+    pub(crate) file: Box<dyn DiskFile>,
 }
 
 /// The end of the names of unfinished files. No reader opens such a file.
