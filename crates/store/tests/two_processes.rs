@@ -271,6 +271,28 @@ fn a_process_whose_lane_was_removed_writes_nothing_more() {
     });
 }
 
+#[test]
+fn the_sizes_of_a_chat_tell_what_another_process_has_accepted() {
+    block_on(async {
+        let disk = SimDisk::new();
+        let mut begun =
+            Begun::new(&FileStore::on_disk(Box::new(disk.clone()), options()), "a").await;
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        begun.say("m1").await;
+        begun.lane.begin_journal(Object::new(), Synced::Later).await.unwrap();
+        let known = begun.chat.sizes().await.unwrap();
+        let other = FileStore::on_disk(Box::new(disk.other_process()), options());
+        let chat = other.open(begun.chat.key()).await.unwrap().unwrap();
+        chat.ledger().accept(entry("k2", "x")).await.unwrap();
+        let now = begun.chat.sizes().await.unwrap();
+        assert!(now.ledger_bytes > known.ledger_bytes);
+        assert_eq!(
+            (now.context_bytes, now.journal_bytes),
+            (known.context_bytes, known.journal_bytes)
+        );
+    });
+}
+
 /// The system reports the change. The slow look behind it would say that it may have missed some.
 #[test]
 fn a_change_in_one_process_ends_the_wait_of_another_at_once() {

@@ -206,16 +206,14 @@ impl ChatFiles {
             && self.run.last_known(|known| Some(known.len <= READ_AT_ONCE_MAX)) == Some(true)
     }
 
-    /// Returns the sizes of the logs when they were last read or written. If another process has added to one since,
-    /// the sizes are those of before, which is what a note about an idle chat must say.
+    /// Returns the sizes of the logs. Only the ledger is looked at if the others are known: a process without the lane
+    /// adds to nothing else.
     pub(crate) fn sizes(&self) -> ChatSizes {
-        let (context, ledger) = (
-            self.context.last_known(|known| Some(known.len)),
-            self.ledger.last_known(|known| Some(known.len)),
-        );
+        let context = self.context.last_known(|known| Some(known.len));
+        let ledger = self.env.glance(&ledger::live_path(&self.paths.conversations));
         match (context, ledger, self.run.last_known(|known| Some(known.len))) {
-            (Some(context_bytes), Some(ledger_bytes), Some(journal_bytes)) => {
-                ChatSizes { context_bytes, ledger_bytes, journal_bytes }
+            (Some(context_bytes), Ok(Some(ledger)), Some(journal_bytes)) => {
+                ChatSizes { context_bytes, ledger_bytes: ledger.len, journal_bytes }
             }
             _ => look_at_logs(&self.env, &folder_name(&self.key)).0,
         }
