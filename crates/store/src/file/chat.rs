@@ -50,8 +50,8 @@ const FOLDERS: [&str; 6] =
 /// The number of ledger lines that are searched for the description of a chat.
 const ABOUT_LINES: usize = 20;
 
-/// The approximate memory of a chat without its view: the places of its lines and of its keys.
-const OPEN_CHAT_BYTES: u64 = 32 * 1024;
+/// The approximate memory of a chat of which nothing was read: its paths, its rights and its empty caches.
+const OPEN_CHAT_BYTES: u64 = 8 * 1024;
 
 /// The length of a known log that is read without a move to another thread. Its bytes are compared with their
 /// checksum, which takes less than the move.
@@ -588,10 +588,15 @@ impl ChatFiles {
 
     /// Returns the approximate memory of the chat, in bytes.
     pub(crate) fn cached_bytes(&self) -> u64 {
-        OPEN_CHAT_BYTES + self.view_cache.bytes() + self.memory_file.cached_bytes()
+        OPEN_CHAT_BYTES
+            + self.view_cache.bytes()
+            + self.context.cached_bytes()
+            + self.ledger.cached_bytes()
+            + self.chain.cached_bytes()
+            + self.memory_file.cached_bytes()
     }
 
-    /// Forgets the cached view to free its memory.
+    /// Forgets the cached view.
     pub(crate) fn forget_view(&self) {
         self.view_cache.forget();
     }

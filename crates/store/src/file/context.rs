@@ -21,7 +21,12 @@ pub(crate) struct ContextFold {
     crc: u32,
     /// The newest revision of each id, with the number of its first line. Lines without an id share one place.
     places: HashMap<String, LinePosition>,
+    /// The bytes of those ids.
+    ids_bytes: u64,
 }
+
+/// The memory of a place without the bytes of its id, with the room that a map keeps free.
+const PLACE_BYTES: u64 = 128;
 
 /// The place of a line's newest revision, and the number of its first line.
 #[derive(Clone, Copy)]
@@ -68,6 +73,10 @@ impl Fold for ContextFold {
         self.set_place(id, LinePosition { seq: message.seq, rev: 0, span });
     }
 
+    fn cached_bytes(&self) -> u64 {
+        self.places.len() as u64 * PLACE_BYTES + self.ids_bytes
+    }
+
     fn loss(&self, given: u64) -> Option<String> {
         let published = self.published;
         (given < published).then(|| published::missing_end_text(given, published))
@@ -76,10 +85,14 @@ impl Fold for ContextFold {
 
 impl ContextFold {
     fn set_place(&mut self, id: &str, place: LinePosition) {
-        let known = self.places.entry(id.to_owned()).or_insert(place);
-        if place.rev > known.rev {
-            *known = LinePosition { seq: known.seq, ..place };
+        if let Some(known) = self.places.get_mut(id) {
+            if place.rev > known.rev {
+                *known = LinePosition { seq: known.seq, ..place };
+            }
+            return;
         }
+        self.ids_bytes += id.len() as u64;
+        self.places.insert(id.to_owned(), place);
     }
 }
 

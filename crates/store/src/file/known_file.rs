@@ -42,6 +42,11 @@ impl KnownFile {
         bytes
     }
 
+    /// Forgets the bytes to free their memory.
+    pub(super) fn forget(&self) {
+        *self.known.lock() = None;
+    }
+
     /// Returns the memory of the bytes.
     pub(super) fn cached_bytes(&self) -> u64 {
         self.known.lock().as_ref().map_or(0, |(_, bytes)| bytes.len() as u64)

@@ -59,6 +59,12 @@ impl Fold for LedgerFold {
             self.keys.push((key_digest(key), span));
         }
     }
+
+    fn cached_bytes(&self) -> u64 {
+        let live = self.keys.capacity() * size_of::<(u64, Span)>();
+        let sealed = self.sealed.iter().flatten().map(Keys::cached_bytes);
+        live as u64 + sealed.sum::<u64>()
+    }
 }
 
 /// Returns where the lines after `seq` begin in the live ledger, if that is known.

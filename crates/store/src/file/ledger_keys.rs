@@ -92,6 +92,11 @@ impl Keys {
         same.map(|(_, offset)| offset)
     }
 
+    /// Returns the memory of the keys.
+    pub(crate) fn cached_bytes(&self) -> u64 {
+        (size_of::<Self>() + self.file.capacity()) as u64
+    }
+
     /// Writes the keys beside their ledger.
     pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
         env.replace_unsynced(&keys_path(folder, self.number), &self.file)

@@ -16,6 +16,7 @@ mod sealing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::min_reader::raise_min_reader;
 use super::quarantine;
@@ -37,6 +38,11 @@ pub(crate) trait Fold: Default + Send {
 
     /// Applies a message of which only the outline was read.
     fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span);
+
+    /// Returns the approximate memory of the state, at the price of no look at each line.
+    fn cached_bytes(&self) -> u64 {
+        0
+    }
 
     /// Says what is missing from a log in which numbers up to `given` were given.
     fn loss(&self, _given: u64) -> Option<String> {
@@ -66,6 +72,8 @@ pub(crate) struct LogFile<F> {
     /// The folder to which cut bytes are moved.
     quarantine: PathBuf,
     state: Mutex<LogFileState<F>>,
+    /// The memory of the known state when it was last asked for.
+    cached_bytes: AtomicU64,
 }
 
 struct LogFileState<F> {
@@ -135,7 +143,27 @@ impl<F: Fold> LogFile<F> {
             shown: 0,
             notes: Vec::new(),
         };
-        Self { env, path, quarantine, state: Mutex::new(state) }
+        Self { env, path, quarantine, state: Mutex::new(state), cached_bytes: AtomicU64::new(0) }
+    }
+
+    /// Returns the approximate memory of the known state, or that of a moment ago while a write is under way.
+    pub(crate) fn cached_bytes(&self) -> u64 {
+        if let Some(state) = self.state.try_lock() {
+            let bytes = state.tail.as_ref().map_or(0, |known| known.fold.cached_bytes());
+            self.cached_bytes.store(bytes, Ordering::Relaxed);
+        }
+        self.cached_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Drops the known state to free its memory, unless a write is under way or something is left to sync or to undo.
+    /// The next write reads the log again.
+    pub(crate) fn forget(&self) {
+        let Some(mut state) = self.state.try_lock() else { return };
+        let is_settled = state.failed_append.is_none() && !state.unsyncable;
+        if is_settled && state.tail.as_ref().is_some_and(|known| known.synced && !known.loose) {
+            state.tail = None;
+            self.cached_bytes.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Raises the `minReader` of the chat, if these lines need it.

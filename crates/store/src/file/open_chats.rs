@@ -59,7 +59,7 @@ impl OpenChats {
         let chat = known.unwrap_or_else(|| Arc::new(make()));
         let gone = state.keep(&chat);
         drop(state);
-        gone.iter().for_each(|chat| chat.forget_view());
+        gone.iter().for_each(|chat| chat.forget());
         chat
     }
 
@@ -71,7 +71,7 @@ impl OpenChats {
             state.open.get(&chat.key).is_some_and(|open| open.files.ptr_eq(&Arc::downgrade(chat)));
         let gone = if is_here { state.keep(chat) } else { Vec::new() };
         drop(state);
-        gone.iter().for_each(|chat| chat.forget_view());
+        gone.iter().for_each(|chat| chat.forget());
     }
 
     /// Forgets a chat that does not exist, unless a handle is open.
@@ -120,10 +120,12 @@ impl OpenChatsState {
 
 #[cfg(test)]
 mod tests {
+    use ship_message::json::Object;
+
     use super::*;
-    use crate::StoreOptions;
     use crate::disk::MemoryDisk;
     use crate::file::store_env::Env;
+    use crate::{About, LedgerEntry, StoreOptions};
 
     /// Chats in a cache with room for so many without a view.
     struct Cache {
@@ -170,6 +172,26 @@ mod tests {
         drop(first);
         cache.chat("b");
         assert_eq!((cache.kept().as_str(), cache.open.state.lock().open.len()), ("b", 1));
+    }
+
+    #[test]
+    fn the_memory_of_a_chat_has_the_keys_of_its_ledger_and_goes_with_it() {
+        let cache = Cache::new(1);
+        let chat = cache.chat("a");
+        let empty = chat.cached_bytes();
+        chat.create(&About::default()).unwrap();
+        for number in 0..3_000 {
+            // Long enough that some ledgers are sealed, whose keys stay in memory.
+            let entry = Object::from([("text", "a word or two ".repeat(10))]);
+            chat.accept(LedgerEntry { key: format!("key-{number}"), entry }).unwrap();
+        }
+        let full = chat.cached_bytes();
+        assert!(full > empty + 3_000 * 16, "{full} bytes");
+        // There is no room for both.
+        cache.chat("b");
+        assert_eq!(chat.cached_bytes(), empty);
+        let known = chat.accept(LedgerEntry { key: "key-0".to_owned(), entry: Object::new() });
+        assert!(!known.unwrap().new, "what was forgotten is read again");
     }
 
     #[test]

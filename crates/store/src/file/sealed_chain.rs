@@ -14,6 +14,21 @@ pub(crate) struct SealedChain {
     before: Mutex<HashMap<SealedName, Option<SealedName>>>,
 }
 
+/// The memory of two names in a map, with the room that it keeps free.
+const LINK_BYTES: u64 = 256;
+
+impl SealedChain {
+    /// Returns the approximate memory of the chain.
+    pub(super) fn cached_bytes(&self) -> u64 {
+        self.before.lock().len() as u64 * LINK_BYTES
+    }
+
+    /// Forgets the chain to free its memory.
+    pub(super) fn forget(&self) {
+        *self.before.lock() = HashMap::new();
+    }
+}
+
 impl ChatFiles {
     /// Returns the sealed logs with lines after a number, the oldest first. `newest` is the one that
     /// the live log replaced.
