@@ -5,6 +5,7 @@ use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, Lasts};
 use ship_testkit::sweep::{
     Script, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
+    unsynced_power_cuts,
 };
 
 fn passed(result: Result<Tally, String>, at_least: usize) {
@@ -20,6 +21,13 @@ fn calls_of(script: &Script, first: usize) -> impl Iterator<Item = usize> + use<
 #[test]
 fn a_power_cut_after_any_change_loses_nothing_acknowledged() {
     passed(block_on(power_cuts(&Script::short())), 200);
+}
+
+#[test]
+fn a_power_cut_at_the_level_flush_leaves_a_chat_that_goes_on() {
+    for script in [Script::short(), Script::branches(), Script::imports(), sealing()] {
+        passed(block_on(unsynced_power_cuts(&script)), 200);
+    }
 }
 
 #[test]

@@ -14,7 +14,10 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk};
-use ship_store::{About, Chat, FileStore, Lane, Position, StorageProblemKind, Store, Synced, View};
+use ship_store::{
+    About, Chat, Durability, FileStore, Lane, Position, StorageProblemKind, Store, StoreOptions,
+    Synced, View,
+};
 
 use crate::chat::{
     compaction, entry, everything, first_context, id, ledger_keys, message, options, text,
@@ -157,8 +160,12 @@ impl Script {
 
     /// Runs the script on a disk. A step that is refused is tried once more, as a client would.
     pub async fn run(&self, disk: &SimDisk) -> Record {
+        self.run_in(on(disk.clone()), disk).await
+    }
+
+    async fn run_in(&self, store: FileStore, disk: &SimDisk) -> Record {
         let mut record = Record::default();
-        let mut writer = Writer { store: on(disk.clone()), chat: None };
+        let mut writer = Writer { store, chat: None };
         for step in &self.0 {
             if matches!(step, Step::RefuseLinks) {
                 disk.refuse_links(EPERM);
@@ -446,6 +453,56 @@ pub async fn power_cuts(script: &Script) -> Result<Tally, String> {
         }
     }
     Ok(tally)
+}
+
+/// Cuts the power after every change of a run that syncs nothing. Such a cut may take anything, but on each disk that it
+/// leaves the chat opens, is repaired and goes on, and nothing is there twice.
+///
+/// # Errors
+/// The first disk on which the chat does not go on.
+pub async fn unsynced_power_cuts(script: &Script) -> Result<Tally, String> {
+    let sim = SimDisk::new();
+    let flush = StoreOptions { durability: Durability::Flush, ..options() };
+    script.run_in(FileStore::on_disk(Box::new(sim.clone()), flush), &sim).await;
+    let ops = sim.ops();
+    let (mut tally, mut seen) = (Tally::default(), HashSet::new());
+    for cut in 0..=ops.len() {
+        tally.faults += 1;
+        for (name, disk) in power::states(&ops[..cut]) {
+            if seen.insert(disk.contents()) {
+                let told = |wrong| {
+                    format!("power cut after {cut} of {} changes, {name}: {wrong}", ops.len())
+                };
+                goes_on_after_a_loss(&disk).await.map_err(told)?;
+                tally.disks += 1;
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Repairs a chat that may have lost anything, and says something in it.
+async fn goes_on_after_a_loss(disk: &MemoryDisk) -> Result<(), String> {
+    const NEW: &str = "new";
+    let tell = |error: Refused| format!("cannot go on: {error}");
+    let mut writer = Writer { store: on(disk.clone()), chat: None };
+    let (chat, _lane) = writer.chat().await.map_err(tell)?;
+    chat.repair().await.map_err(|error| tell(error.into()))?;
+    writer.step(&Step::Accept(NEW.to_owned())).await.map_err(tell)?;
+    writer.step(&Step::Say(vec![NEW.to_owned()])).await.map_err(tell)?;
+    // A text whose blob is lost stays a preview, so only the ids are compared.
+    let messages = everything(&*chat).await.map_err(|error| tell(error.into()))?;
+    let ids: Vec<String> = messages.iter().map(id).collect();
+    for (found, what) in [(ids, "message"), (ledger_keys(&*chat).await, "entry")] {
+        let mut seen = HashSet::new();
+        if let Some(twice) = found.iter().find(|it| !seen.insert(*it)) {
+            return Err(format!("the {what} {twice} is there twice"));
+        }
+        if !seen.contains(&NEW.to_owned()) {
+            return Err(format!("the new {what} is not there"));
+        }
+    }
+    Ok(())
 }
 
 /// How many calls to the disk a script makes when nothing goes wrong.

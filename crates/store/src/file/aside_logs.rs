@@ -64,7 +64,7 @@ impl<'a> AsideLogs<'a> {
     pub(super) fn end(&mut self, name: Option<SealedName>) -> Result<(), StorageError> {
         self.write_block()?;
         let Some((file, _)) = self.open.take() else { return Ok(()) };
-        file.sync().map_err(|error| self.failed("sync", error))?;
+        self.env.sync(&*file).map_err(|error| self.failed("sync", error))?;
         if let Some(log) = self.logs.last_mut() {
             log.path = name.map(|name| sealed_path(self.archive, &name));
         }

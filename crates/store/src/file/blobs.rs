@@ -40,10 +40,7 @@ fn put(env: &Env, blob: &BlobRef, bytes: &[u8]) -> Result<(), StorageError> {
         write_new(env, folder, &path, bytes)?;
     }
     // Another process may have created the folders and not synced them yet.
-    if env.syncs() {
-        path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))?;
-    }
-    Ok(())
+    path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))
 }
 
 /// Whether exactly these bytes are already stored and durable. A name and a length prove nothing, and neither does
@@ -65,7 +62,7 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     }
     // Another process may have written the bytes and not synced them.
     let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(false) };
-    let synced = file.sync().is_ok();
+    let synced = env.sync(&*file).is_ok();
     if !synced {
         env.mark_unsynced(path);
     }
@@ -76,7 +73,7 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
     let failed = |error| StorageError::io("write", path, error);
     let (aside, file) = create_unfinished(env, folder).map_err(failed)?;
     let written = write_all(&*file, bytes)
-        .and_then(|()| file.sync())
+        .and_then(|()| env.sync(&*file))
         .and_then(|()| env.disk.rename(&aside, path));
     if let Err(error) = written {
         // No reader opens a name like this; a file that stays is reported as a leftover.

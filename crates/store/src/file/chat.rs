@@ -233,16 +233,11 @@ impl ChatFiles {
                 self.env.ensure_folder(&folder)?;
             }
         }
-        if self.env.syncs() {
-            // A folder is synced for the names in it, so the project folder comes first, for the name `.ship`. The
-            // folders of the logs are synced with the logs.
-            for folder in
-                ["", ".ship", ".ship/chat"].map(Path::new).into_iter().chain([&*self.paths.chat])
-            {
-                self.env.sync_folder(folder)?;
-            }
-        }
-        Ok(())
+        // A folder is synced for the names in it, so the project folder comes first, for the name `.ship`. The folders
+        // of the logs are synced with the logs.
+        let above = ["", ".ship", ".ship/chat"].map(Path::new);
+        let mut folders = above.into_iter().chain([&*self.paths.chat]);
+        folders.try_for_each(|folder| self.env.sync_folder(folder))
     }
 
     /// Whether this process has synced the folders of the chat, so that nothing is left to make.
@@ -599,6 +594,15 @@ impl ChatFiles {
     /// Forgets the cached view.
     pub(crate) fn forget_view(&self) {
         self.view_cache.forget();
+    }
+
+    /// Forgets what was read, to free its memory.
+    pub(crate) fn forget(&self) {
+        self.forget_view();
+        self.context.forget();
+        self.ledger.forget();
+        self.chain.forget();
+        self.memory_file.forget();
     }
 
     pub(crate) fn accept(&self, entry: LedgerEntry) -> Result<Accepted, AcceptError> {

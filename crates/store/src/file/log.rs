@@ -333,7 +333,7 @@ impl<F: Fold> Writing<'_, F> {
         let file = self.file.as_ref().expect("a file that is known is open");
         let synced = match self.state.unsyncable {
             true => self.read_all().and_then(|good| self.publish_anew(&good)),
-            false => file.sync().map_err(self.log.io_error("sync")),
+            false => self.log.env.sync(&**file).map_err(self.log.io_error("sync")),
         };
         let synced = synced.and_then(|()| self.log.env.sync_folder(self.log.folder()));
         self.state.unsyncable = synced.is_err();
@@ -361,7 +361,7 @@ impl<F: Fold> Writing<'_, F> {
     fn cut_back(&mut self, len: u64) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         file.truncate(len).map_err(self.log.io_error("cut"))?;
-        let synced = file.sync();
+        let synced = self.log.env.sync(&**file);
         // Lines that this sync should have made durable may be in memory alone.
         self.state.unsyncable |= synced.is_err();
         synced.map_err(self.log.io_error("sync"))
@@ -423,7 +423,7 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Makes appended lines durable, and the name of their file, if another process gave it.
     fn sync_appended(&self, file: &dyn DiskFile) -> Result<(), StorageError> {
-        file.sync().map_err(self.log.io_error("sync"))?;
+        self.log.env.sync(file).map_err(self.log.io_error("sync"))?;
         match self.tail().is_some_and(|known| !known.synced) {
             true => self.log.env.sync_folder(self.log.folder()),
             false => Ok(()),

@@ -198,9 +198,7 @@ impl RecordFiles {
         }
         for folder in [".ship", FOLDER].map(Path::new) {
             self.env.ensure_folder(folder)?;
-            if self.env.syncs() {
-                self.env.sync_folder(folder.parent().unwrap_or(Path::new("")))?;
-            }
+            self.env.sync_folder(folder.parent().unwrap_or(Path::new("")))?;
         }
         self.is_made.store(true, Ordering::Relaxed);
         Ok(())

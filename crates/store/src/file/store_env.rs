@@ -2,7 +2,7 @@
 //!
 //! A name is durable when its folder has been synced, and bytes are when their file has. So creating a folder
 //! syncs its parent. A file is replaced in four steps: the new one is written aside, synced and renamed, and
-//! the folder is synced.
+//! the folder is synced. All syncs go through [`Env`], because there are none at the level `flush`.
 
 use std::collections::HashSet;
 use std::io;
@@ -107,8 +107,16 @@ impl Env {
         }
     }
 
-    /// Makes the names in a folder durable.
+    /// Makes the bytes of a file durable, if the durability level asks for that.
+    pub(crate) fn sync(&self, file: &dyn DiskFile) -> io::Result<()> {
+        if self.syncs() { file.sync() } else { Ok(()) }
+    }
+
+    /// Makes the names in a folder durable, if the durability level asks for that.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
+        if !self.syncs() {
+            return Ok(());
+        }
         let synced = self.disk.sync_folder(path);
         if synced.is_err() {
             self.mark_unsynced(path);
@@ -171,10 +179,10 @@ impl Env {
         Ok(names.map_err(|error| StorageError::io("list", path, error))?.unwrap_or_default())
     }
 
-    /// Writes a new file beside `path` and syncs it. The caller renames it.
+    /// Writes a new file beside `path`, durably. The caller renames it.
     pub(crate) fn write_aside(&self, path: &Path, bytes: &[u8]) -> Result<AsideFile, StorageError> {
         // A power cut after the rename could otherwise leave the name with an empty file.
-        self.write_beside(path, bytes, |file| file.sync())
+        self.write_beside(path, bytes, |file| self.sync(file))
     }
 
     /// Writes a new file beside `path`, which need not outlive a power cut. The caller renames it.

@@ -77,27 +77,6 @@ fn a_name_whose_sync_failed_is_given_anew() {
 }
 
 #[test]
-fn with_flush_a_log_whose_sync_failed_is_published_anew_before_it_is_sealed() {
-    let disk = SimDisk::new();
-    block_on(async {
-        let flush = StoreOptions { durability: Durability::Flush, ..options() };
-        let store = FileStore::on_disk(Box::new(disk.clone()), flush);
-        let mut begun = Begun::new(&store, "a").await;
-        begun.say("m1").await;
-        let view = begun.chat.log().view().await.unwrap().unwrap();
-        let rotation = compaction(&view, Vec::new(), Seq::new(99));
-        disk.fail_next_sync(EIO);
-        begun.lane.rotate(rotation.clone()).await.unwrap_err();
-        begun.lane.rotate(rotation).await.unwrap();
-        for (name, cut) in power::states(&disk.ops()) {
-            let chat = store_on(cut).open(&"a".parse().unwrap()).await.unwrap().unwrap();
-            let all: Vec<String> = everything(&*chat).await.unwrap().iter().map(id).collect();
-            assert_eq!(all, ["m1"], "{name}");
-        }
-    });
-}
-
-#[test]
 fn what_a_journal_took_for_later_is_not_believed_after_a_failed_sync() {
     let disk = SimDisk::new();
     block_on(async {

@@ -16,7 +16,7 @@ impl<F: Fold> Writing<'_, F> {
     pub(crate) fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         // A sealed file is not written again, so this is the last chance to sync its lines.
-        if let Err(error) = file.sync() {
+        if let Err(error) = self.log.env.sync(&**file) {
             self.state.unsyncable = true;
             return Err(self.log.io_error("sync")(error));
         }
