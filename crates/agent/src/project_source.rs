@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_project::{Skill, SystemTexts, TextsAndSkills};
+use ship_project::{SystemTexts, TextsAndSkills};
 use ship_store::ChatKey;
 
 /// The source of an agent's texts and skills. Each run asks once.
@@ -10,22 +10,15 @@ pub trait ProjectSource: Send + Sync {
     /// Returns the project folder, as the model is told.
     fn project_root(&self) -> String;
 
-    /// Returns the texts for a chat. Its memory is not among them: that belongs to the store.
-    fn texts(&self, chat: &ChatKey) -> SystemTexts;
-
-    /// Returns the existing skills.
-    fn skills(&self) -> Vec<Skill>;
-
     /// Returns the texts and skills that were read before, if to read them again would give the same. This must not
     /// block. Without it, they are read where blocking is allowed.
     fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {
         None
     }
 
-    /// Reads the texts and the skills.
-    fn read(&self, chat: &ChatKey) -> TextsAndSkills {
-        (self.texts(chat), self.skills().into())
-    }
+    /// Reads the texts for a chat, and the existing skills. The memory of the chat is not among them: that belongs to the
+    /// store.
+    fn read(&self, chat: &ChatKey) -> TextsAndSkills;
 
     /// Returns the warnings from loading the project, a sentence each, for the log. The person
     /// has already seen them.
@@ -48,15 +41,11 @@ impl ProjectSource for NoProject {
         "(none)".to_owned()
     }
 
-    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
-        SystemTexts::default()
+    fn unchanged(&self, chat: &ChatKey) -> Option<TextsAndSkills> {
+        Some(self.read(chat))
     }
 
-    fn skills(&self) -> Vec<Skill> {
-        Vec::new()
-    }
-
-    fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {
-        Some((SystemTexts::default(), Arc::default()))
+    fn read(&self, _chat: &ChatKey) -> TextsAndSkills {
+        (SystemTexts::default(), Arc::default())
     }
 }

@@ -11,6 +11,20 @@ use ship_record::{ContextId, LedgerSeq, MessageKind, Metadata};
 /// The beginning of the first line of every reference.
 const FIRST_LINE: &str = "以下是";
 
+/// The tools that show the past, and whether their output is a reference.
+const TOOLS_OF_THE_PAST: [(&str, bool); 5] = [
+    ("chat_context_list", false),
+    ("chat_context_load", true),
+    ("chat_context_recall", true),
+    ("chat_history_search", false),
+    ("chat_load_history", true),
+];
+
+/// Whether the output of a tool repeats what is found where it was said.
+pub(crate) fn shows_the_past(tool: &str) -> bool {
+    TOOLS_OF_THE_PAST.iter().any(|(name, _)| *name == tool)
+}
+
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {
     Metadata::of(message).kind() == Some(MessageKind::Reference)
@@ -26,9 +40,8 @@ pub fn is_reference_to(message: &UiMessage, context: &ContextId, mode: &str) -> 
 
 /// Returns the reference that a call has fetched.
 pub fn fetched_reference(tool: &ToolPart) -> Option<&str> {
-    let fetches = ["chat_context_recall", "chat_context_load", "chat_load_history"];
     let is_it = tool.state() == ToolState::OutputAvailable
-        && tool.name().is_some_and(|name| fetches.contains(&name));
+        && tool.name().is_some_and(|name| TOOLS_OF_THE_PAST.contains(&(name, true)));
     let output = tool.output().filter(|_| is_it)?;
     output.as_str().filter(|text| text.starts_with(FIRST_LINE))
 }

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use ship_message::json::Json;
-use ship_project::{
-    LogEntry, LogWriter, Project, Skill, SystemTexts, TextCache, TextsAndSkills, read_system_texts,
-    scan_skills,
-};
+use ship_project::{LogEntry, LogWriter, Project, TextCache, TextsAndSkills};
 use ship_store::{ChatKey, Clock};
 
 use crate::project_source::ProjectSource;
@@ -29,14 +26,6 @@ impl ProjectFolder {
 impl ProjectSource for ProjectFolder {
     fn project_root(&self) -> String {
         self.project.root().display().to_string()
-    }
-
-    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
-        read_system_texts(self.project.root())
-    }
-
-    fn skills(&self) -> Vec<Skill> {
-        scan_skills(self.project.root(), &self.project.settings().skills)
     }
 
     fn unchanged(&self, _chat: &ChatKey) -> Option<TextsAndSkills> {

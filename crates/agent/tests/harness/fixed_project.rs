@@ -1,6 +1,6 @@
 //! A project without a folder.
 
-use ship_agent::{ProjectSource, Skill, SystemTexts};
+use ship_agent::{ProjectSource, Skill, SystemTexts, TextsAndSkills};
 use ship_store::ChatKey;
 
 /// A project of which a test says what it has.
@@ -15,11 +15,8 @@ impl ProjectSource for FixedProject {
         "/project".to_owned()
     }
 
-    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
-        SystemTexts { role: self.role.clone(), ..SystemTexts::default() }
-    }
-
-    fn skills(&self) -> Vec<Skill> {
-        self.skills.clone()
+    fn read(&self, _chat: &ChatKey) -> TextsAndSkills {
+        let texts = SystemTexts { role: self.role.clone(), ..SystemTexts::default() };
+        (texts, self.skills.clone().into())
     }
 }

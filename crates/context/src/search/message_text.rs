@@ -15,20 +15,13 @@ use ship_message::json::Json;
 use ship_message::{PartFields, Role, ToolPart, UiMessage, UiPart};
 use ship_record::{MessageKind, Metadata, Timestamp, without_notices};
 
+use crate::shown_references::shows_the_past;
+
 /// The number of bytes of one string of a tool's input or output that are read.
 const STRING_BYTES_MAX: usize = 256 * 1024;
 
 /// The characters at the end of a text in which a question mark makes it a question.
 const QUESTION_END: usize = 80;
-
-/// The tools that show the past.
-const TOOLS_OF_THE_PAST: [&str; 5] = [
-    "chat_context_list",
-    "chat_context_load",
-    "chat_context_recall",
-    "chat_history_search",
-    "chat_load_history",
-];
 
 /// The author of messages: a name if they have one, else a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +101,7 @@ fn add_call<'m>(tool: &'m ToolPart, texts: &mut Vec<Cow<'m, str>>) {
     if let Some(input) = tool.input() {
         add_values(input, texts);
     }
-    if tool.name().is_some_and(|name| TOOLS_OF_THE_PAST.contains(&name)) {
+    if tool.name().is_some_and(shows_the_past) {
         return;
     }
     if let Some(output) = tool.output() {
@@ -134,8 +127,7 @@ fn add_values<'m>(value: &'m Json, texts: &mut Vec<Cow<'m, str>>) {
 /// Returns what is read of a string; nothing of the bytes of a file.
 fn text_of(string: &str) -> Option<&str> {
     let is_data = string.starts_with("data:") && string.chars().take(120).any(|c| c == ',');
-    let end = string.len().min(STRING_BYTES_MAX);
-    let end = (0..=end).rev().find(|end| string.is_char_boundary(*end)).unwrap_or(0);
+    let end = string.floor_char_boundary(STRING_BYTES_MAX);
     string.get(..end).filter(|_| !is_data)
 }
 
