@@ -3,8 +3,8 @@
 //! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it.
 //! `heartbeat` shows other processes that the holder of a lane is at work. `system_sources` makes the system blocks,
 //! `budget` limits the size of requests, `host_memory` shares `host_facts` with other processes, `warnings` reports
-//! configuration problems, `untaken` holds what a caller may take, `observed_talk` remembers talk between people, and
-//! `summary_drafts` keeps summaries that are not published yet.
+//! configuration problems, `notice_buffer` holds what a caller may take, `observed_talk` remembers talk between
+//! people, and `summary_drafts` keeps summaries that are not published yet.
 
 mod active_run;
 mod agent;
@@ -15,10 +15,11 @@ mod host_facts;
 mod host_memory;
 mod hosts_record;
 mod locked_chat;
+mod notice_buffer;
 mod observed_talk;
 mod summary_drafts;
 mod system_sources;
-mod untaken;
+
 mod warnings;
 
 use std::collections::BTreeMap;
@@ -53,9 +54,9 @@ use crate::search::MessageSearch;
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use host_memory::HostMemory;
+use notice_buffer::NoticeBuffer;
 use observed_talk::ObservedTalk;
 use summary_drafts::SummaryDrafts;
-use untaken::Untaken;
 
 #[derive(Clone)]
 pub(crate) struct Engine {
@@ -81,9 +82,9 @@ pub(crate) struct Engine {
     /// The chats that this agent has already repaired, as far as it remembers. To repair one again changes nothing.
     pub(crate) repaired_chats: Arc<Mutex<RecentMap<ChatKey, ()>>>,
     /// The problems that were repaired or found, until the caller takes them.
-    pub(crate) repairs: Arc<Untaken<StorageProblem>>,
+    pub(crate) repairs: Arc<NoticeBuffer<StorageProblem>>,
     /// The warnings about the budget, until the caller takes them.
-    pub(crate) budget_warnings: Arc<Untaken<String>>,
+    pub(crate) budget_warnings: Arc<NoticeBuffer<String>>,
     /// The warnings that are already in the log, as far as this agent remembers.
     pub(crate) warned: Arc<Mutex<RecentMap<String, ()>>>,
 }

@@ -1,7 +1,7 @@
 //! News of a chat: what its ledger gets, whichever process puts it there.
 //!
-//! A [`Listener`] follows the runs of this process word by word. The ledger has what every process has done, once it is
-//! done. So a program that serves a chat beside others follows both, and asks for the answer of another process with
+//! A [`Listener`] follows the runs of this process word by word. The ledger has the finished work of every process. So
+//! a program that serves a chat beside others follows both, and asks for the answer of another process with
 //! [`Agent::find_reply`].
 
 use std::sync::Arc;

@@ -115,7 +115,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema is asked for")]
     struct Trip {
-        /// Where to.
+        /// Where the trip goes.
         city: String,
         /// How many days.
         #[schemars(range(min = 1, max = 30))]
@@ -129,9 +129,9 @@ mod tests {
     #[serde(rename_all = "lowercase")]
     #[expect(dead_code, reason = "only its schema is asked for")]
     enum Vehicle {
-        /// On rails.
+        /// A train runs on rails.
         Train,
-        /// On wings.
+        /// A plane flies on wings.
         Plane,
     }
 
@@ -154,7 +154,7 @@ mod tests {
             input_schema::<Trip>().to_string(),
             concat!(
                 r#"{"type":"object","properties":{"#,
-                r#""city":{"type":"string","description":"Where to."},"#,
+                r#""city":{"type":"string","description":"Where the trip goes."},"#,
                 r#""days":{"type":"integer","description":"How many days.","minimum":1,"maximum":30},"#,
                 r#""by":{"type":"string","enum":["train","plane"]},"#,
                 r#""hotel":{"type":"object","properties":{"stars":{"type":"number"}},"required":["stars"],"additionalProperties":false},"#,

@@ -1,6 +1,6 @@
 //! Finds messages of a chat by words: pure, without a model and without files.
 //!
-//! - [`searchable_message`] tells what counts of a message, and who said it.
+//! - [`searchable_message`] returns what counts of a message, and its author.
 //! - [`TermReader`] cuts texts of any script into terms.
 //! - [`ChatIndex`] holds the terms of a chat in memory; a store that keeps them elsewhere is a [`PostingSource`] too.
 //! - [`SearchQuestion`] is a question, and [`rank`] finds the messages that answer it best.

@@ -90,7 +90,7 @@ fn shown_message(message: &UiMessage, limits: ShowRules) -> UiMessage {
 }
 
 /// Returns the author and the time of a message from its stored metadata, so that later requests
-/// have the same bytes. The author always stands there, because in a group the model must know who spoke.
+/// have the same bytes. The author always stands there, because in a group the model must know the speaker.
 fn speaker(message: &UiMessage, has_request_facts: bool) -> Option<String> {
     let metadata = Metadata::of(message);
     let facts = Some(metadata).filter(|_| has_request_facts);

@@ -32,8 +32,8 @@ pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
     texts.collect()
 }
 
-/// Returns what a person received of an answer, for those who look back: what was sent, or else the text. A channel
-/// that shows the text as it is written has shown both.
+/// Returns what a person received of an answer, for a later look: what was sent, or else the text. A channel that shows
+/// the text as it is written has shown both.
 pub(crate) fn text_received(message: &UiMessage) -> String {
     let mut sent = SentTexts::new(true);
     let delivered = message.parts().iter().filter_map(|part| {

@@ -5,8 +5,8 @@
 //! is approximate, so that the time is always proportional to the length.
 //!
 //! - [`Tokenizer`] counts: texts, messages, system blocks, tools.
-//! - [`Tokenizer::kept_message_tokens`] counts a message once and not in every step, and [`KnownCounts`] outlive the
-//!   process.
+//! - [`Tokenizer::kept_message_tokens`] counts a message once and not in every step. [`KnownCounts`] hand the counts
+//!   to the next process.
 //! - [`Calibration`] learns from the reports of providers how many tokens they count.
 //! - [`surely_fits`] answers without counting, which suffices in most steps.
 

@@ -92,7 +92,7 @@ impl ActiveRun {
         let sources = SystemSources::new(engine, about, &messages, texts, memory);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
-        let log = RunState {
+        let state = RunState {
             position: view.position,
             inbox: view.inbox,
             messages,
@@ -105,23 +105,23 @@ impl ActiveRun {
             fetched: fetched_in_run(view, journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
-        let (state, looked_at) = (Mutex::new(log), parking_lot::Mutex::new(looked_at));
+        let (state, looked_at) = (Mutex::new(state), parking_lot::Mutex::new(looked_at));
         Self { locked, run_id, request_id, place, state, looked_at }
     }
 
     /// Returns the present system blocks of this run.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
-        let log = self.state.lock().await;
-        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), &log.skills_in_blocks())
+        let state = self.state.lock().await;
+        state.sources.blocks(&self.locked.engine, self.locked.chat.key(), &state.skills_in_blocks())
     }
 
     /// Returns the messages before this run, and the run's own so far as a model is shown it.
     pub(crate) async fn messages_with(&self, so_far: Option<&UiMessage>) -> Vec<Arc<UiMessage>> {
-        let log = self.state.lock().await;
+        let state = self.state.lock().await;
         let so_far = so_far.filter(|message| !message.parts().is_empty());
-        let own = so_far.map(|so_far| skill_changes::with_prompts(so_far, &log.skill_changes));
+        let own = so_far.map(|so_far| skill_changes::with_prompts(so_far, &state.skill_changes));
         let own = own.into_iter().flatten().map(Arc::new);
-        log.messages.iter().cloned().chain(own).collect()
+        state.messages.iter().cloned().chain(own).collect()
     }
 
     /// Returns the messages before this run.
@@ -163,11 +163,11 @@ impl ActiveRun {
             Some(view) => view,
             None => self.locked.read_view().await?,
         };
-        let mut log = self.state.lock().await;
-        log.take_over(&view);
-        log.loaded = loaded_skills::loaded_names(&view);
+        let mut state = self.state.lock().await;
+        state.take_over(&view);
+        state.loaded = loaded_skills::loaded_names(&view);
         // What was fetched before stays in the context that was left.
-        log.fetched = FetchedReferences::default();
+        state.fetched = FetchedReferences::default();
         Ok(())
     }
 
@@ -188,9 +188,9 @@ impl ActiveRun {
 
     /// Appends lines to the context log.
     pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
-        let mut log = self.state.lock().await;
+        let mut state = self.state.lock().await;
         // The state stays locked during the write, so that no other append expects the same position.
-        log.position = self.locked.lane.append(batch, log.position).await?;
+        state.position = self.locked.lane.append(batch, state.position).await?;
         Ok(())
     }
 

@@ -34,8 +34,7 @@ impl Agent {
         self.engine.hub.listen_to_all()
     }
 
-    /// Returns what was repaired or found damaged since the last call, of which the newest 1,000 are kept. The log has it
-    /// too.
+    /// Returns what was repaired or found damaged since the last call; the newest 1,000 are kept. The log has it too.
     pub fn take_repairs(&self) -> Vec<StorageProblem> {
         self.engine.repairs.take()
     }

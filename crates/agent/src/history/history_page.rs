@@ -22,8 +22,7 @@ pub struct HistoryQuery {
 pub struct HistoryPage {
     /// The messages, oldest first.
     pub messages: Vec<HistoryMessage>,
-    /// The place of the page before this one; `None` if this page has the first message of the chat. That page may be
-    /// empty.
+    /// The place of the page before this one, which may be empty; `None` if this page has the first message.
     pub before: Option<HistoryCursor>,
 }
 

@@ -10,6 +10,7 @@ use super::found_messages::{FoundMessage, FoundMessages, HistoryPlace};
 use super::history_cursor::HistoryCursor;
 use super::history_page::HistoryMessage;
 use crate::inbox::{newest_waiting, queued_message};
+
 /// Some messages of a history, oldest first, to be read one by one. Only their places are in memory, so there may be any
 /// number of them.
 pub struct HistoryReader {

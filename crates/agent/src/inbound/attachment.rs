@@ -24,8 +24,7 @@ pub enum Attachment {
         /// The bytes of the file.
         bytes: Vec<u8>,
     },
-    /// A file that stays where it is. Its address is stored and never fetched here; a provider that takes addresses gets
-    /// it.
+    /// A file that stays where it is. Its address is stored, and sent to a provider that takes addresses.
     Linked {
         /// The name of the file.
         name: String,

@@ -1,9 +1,8 @@
-//! The queue of a chat: the entries in the ledger after the inbox cursor.
+//! The next input of a run, from the ledger entries after the inbox cursor.
 //!
 //! A run takes in the messages that have room in its request, in the ledger's order, and leaves the rest to the next
-//! run. Only these are read, so ten thousand waiting messages cost each run only its own share. Talk between people is no
-//! part of it. An operation is due
-//! when all entries before it were taken in.
+//! run. Only these are read, so ten thousand waiting messages cost each run only its own share. Talk between people is
+//! no part of it. An operation is due when all entries before it were taken in.
 
 use ship_context::is_question;
 use ship_store::{Chat, LedgerLine, LedgerSeq, ReadError};

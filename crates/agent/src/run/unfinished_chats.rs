@@ -1,5 +1,4 @@
-//! Finds the chats in which something is left to do: a message waits, a run was interrupted, or an answer was not
-//! delivered.
+//! Finds the chats with unfinished work: a message that waits, an interrupted run, or an undelivered answer.
 //!
 //! A process asks once, when it starts. A chat whose logs have the sizes at which it was last seen idle costs one look at
 //! these sizes. Each other one is opened, and recovery decides from its logs, as it does for a run. Nothing is run here.

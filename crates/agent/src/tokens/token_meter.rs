@@ -105,8 +105,7 @@ impl TokenMeter {
         messages.iter().filter(|message| !tokenizer.has_counted(message)).cloned().collect()
     }
 
-    /// Takes over the counts of an earlier process for these messages, and counts the others. Returns how many others
-    /// there are.
+    /// Takes over the counts of an earlier process for these messages. Counts the others, and returns their number.
     pub(crate) fn count_messages(&self, messages: &[UiMessage], known: Option<&Object>) -> usize {
         let Some(tokenizer) = &self.tokenizer else { return 0 };
         let known = known.map(|known| KnownCounts::read(tokenizer, known)).unwrap_or_default();

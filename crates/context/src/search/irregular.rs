@@ -1,6 +1,6 @@
 //! The irregular forms of English words, which no stemmer knows.
 
-/// The forms, each with its base behind the colon: strong verbs, and plurals. Sorted by nothing; read once.
+/// The forms, each with its base behind the colon: strong verbs, then plurals. They are read once, into a map.
 const FORMS: &str = "ate eaten:eat|arose arisen:arise|awoke awoken:awake|bore borne:bear|beaten:beat|became:become|\
 began begun:begin|bent:bend|bitten:bite|bled:bleed|blew blown:blow|broke broken:break|bred:breed|brought:bring|built:build|\
 burnt:burn|bought:buy|caught:catch|chose chosen:choose|clung:cling|came:come|crept:creep|dealt:deal|dug:dig|drew drawn:draw|\

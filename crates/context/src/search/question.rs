@@ -321,7 +321,7 @@ fn names_of(participants: &[Participant]) -> HashMap<String, Vec<usize>> {
     names
 }
 
-/// Whether a word means the person who asks.
+/// Whether a word means the author of the question.
 fn says_i(word: &str, language: Language) -> bool {
     let words: &[&str] = match language {
         Language::English => &["i", "my", "me", "we", "our", "i'm", "i've", "i'd", "i'll"],
@@ -339,7 +339,7 @@ fn says_i(word: &str, language: Language) -> bool {
     words.contains(&word) || matches!(word, "я" | "мой" | "моя" | "мне" | "меня" | "мы" | "наш")
 }
 
-/// Whether a run without spaces means the person who asks.
+/// Whether a run without spaces means the author of the question.
 fn is_first_person(run: &str, has_kana: bool) -> bool {
     let korean = ["나", "내", "제", "나는", "내가", "제가", "저는", "우리", "우리가"];
     let japanese = ["私", "僕", "俺"];

@@ -53,8 +53,7 @@ pub(super) fn for_each_run<'t>(text: &'t str, mut each: impl FnMut(TextRun<'t>))
     chain.end(&mut each);
 }
 
-/// Returns the kind of the run that begins at `at`, and where it ends. Ignored characters belong to the run before
-/// them.
+/// Returns the kind and the end of the run that begins at `at`. Ignored characters belong to the run before them.
 fn run_at(text: &str, at: usize) -> (CharKind, usize) {
     let mut chars = text.get(at..).unwrap_or_default().char_indices();
     let kind = chars.next().map_or(CharKind::Gap, |(_, c)| CharKind::of(c));
@@ -87,18 +86,18 @@ impl<'t> Chain<'t> {
         self.words.len() < CHAIN_WORDS_MAX && is_connection(between)
     }
 
-    /// Ends the chain, and tells the identifiers in it.
+    /// Ends the chain, and emits the identifiers in it.
     fn end(&mut self, each: &mut impl FnMut(TextRun<'t>)) {
         if let [only] = self.words.as_slice() {
-            self.tell_language_name(only.clone(), each);
+            self.emit_language_name(only.clone(), each);
         } else if self.words.len() > 1 {
-            self.tell_wholes(each);
+            self.emit_wholes(each);
         }
         self.words.clear();
     }
 
-    /// Tells `c++`, `c#` and the like, whose signs are part of the name.
-    fn tell_language_name(&self, word: Range<usize>, each: &mut impl FnMut(TextRun<'t>)) {
+    /// Emits `c++`, `c#` and the like, whose signs are part of the name.
+    fn emit_language_name(&self, word: Range<usize>, each: &mut impl FnMut(TextRun<'t>)) {
         let after = self.text.get(word.end..).unwrap_or_default();
         let Some(sign) = ["++", "#"].into_iter().find(|sign| after.starts_with(sign)) else {
             return;
@@ -113,7 +112,7 @@ impl<'t> Chain<'t> {
         }
     }
 
-    fn tell_wholes(&self, each: &mut impl FnMut(TextRun<'t>)) {
+    fn emit_wholes(&self, each: &mut impl FnMut(TextRun<'t>)) {
         let scheme = self.between(0) == "://";
         let words = self.words.get(usize::from(scheme)..).unwrap_or_default();
         let first = usize::from(scheme);
@@ -121,13 +120,13 @@ impl<'t> Chain<'t> {
         let mut segments = 0;
         for word in first..self.words.len() {
             if word + 1 == self.words.len() || divides(self.between(word)) {
-                self.tell_whole(segment..word + 1, each);
+                self.emit_whole(segment..word + 1, each);
                 segment = word + 1;
                 segments += 1;
             }
         }
         if segments > 1 && !words.is_empty() {
-            self.tell_whole(first..self.words.len(), each);
+            self.emit_whole(first..self.words.len(), each);
         }
     }
 
@@ -138,7 +137,7 @@ impl<'t> Chain<'t> {
         end.zip(next).and_then(|(end, next)| self.text.get(end..next)).unwrap_or_default()
     }
 
-    fn tell_whole(&self, words: Range<usize>, each: &mut impl FnMut(TextRun<'t>)) {
+    fn emit_whole(&self, words: Range<usize>, each: &mut impl FnMut(TextRun<'t>)) {
         let (Some(first), Some(last)) =
             (self.words.get(words.start), self.words.get(words.end - 1))
         else {

@@ -411,7 +411,7 @@ impl<'s, S: PostingSource> Scoring<'s, S> {
 }
 
 /// Whether a message answers the one before it. An assistant answers everything, so that its replies say nothing about
-/// what a question asks for; of people with names, the one who speaks next mostly answers.
+/// what a question asks for; among people with names, the next speaker mostly answers.
 fn is_answer<S: PostingSource>(source: &S, at: usize, session: u32) -> bool {
     let Some(message) = source.messages().get(at).filter(|it| it.session == session) else {
         return false;

@@ -65,8 +65,7 @@ impl Tokenizer {
 pub struct KnownCounts(HashMap<u64, u64>);
 
 impl KnownCounts {
-    /// Reads the result of [`KnownCounts::write`]. Counts of another tokenizer, and those by other rules or hashes, are
-    /// passed over.
+    /// Reads the result of [`KnownCounts::write`], but no counts of another tokenizer, or by other rules or hashes.
     pub fn read(tokenizer: &Tokenizer, object: &Object) -> Self {
         let header = header(tokenizer);
         if header.iter().any(|(key, value)| object.get(key) != Some(value)) {

@@ -24,8 +24,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
 use super::compact::CompactPlace;
+use super::context::read_context_news;
 use super::context::{self, ContextRequest};
-use super::context_news::read_context_news;
 use super::frozen_holder::FrozenHolder;
 use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;

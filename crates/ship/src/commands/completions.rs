@@ -16,8 +16,7 @@ use crate::output;
 /// The script for bash. That of clap is misled by the colon of a chat and the @ of a file.
 const BASH_SCRIPT: &str = include_str!("completions/ship.bash");
 
-/// The script for zsh. With that of clap, a word with a quote or a backslash is not completed, nor is a title, and a ~ is
-/// quoted.
+/// The script for zsh. That of clap completes no title and no word with a quote or a backslash, and it quotes a ~.
 const ZSH_SCRIPT: &str = include_str!("completions/ship.zsh");
 
 /// The script for fish. With that of clap, a word with a quote or a backslash is not completed.

@@ -8,8 +8,8 @@ mod show;
 use std::process::ExitCode;
 
 use ship_agent::{
-    Agent, ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome,
-    OperationRefusal, UndoPreview,
+    Agent, ChatNews, ChatNewsItem, ContextChange, ContextList, ContextName, ContextNotice,
+    ContextOperation, OperationOutcome, OperationRefusal, UndoPreview,
 };
 use ship_context::contexts::{LoadMode, RecallMode};
 use ship_message::json::{Json, Object};
@@ -131,6 +131,16 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList
             .with_hint("`ship chats` lists them"));
     }
     Ok(contexts)
+}
+
+/// Returns what other processes have done to the contexts since the last call, in order. The answers of other processes
+/// are found by those that wait for them.
+pub(super) async fn read_context_news(news: &mut ChatNews) -> Result<Vec<ContextNotice>, Failure> {
+    let contexts = |item| match item {
+        ChatNewsItem::Context(notice) => Some(notice),
+        ChatNewsItem::Accepted(_) | ChatNewsItem::Answered(_) => None,
+    };
+    Ok(news.read().await?.into_iter().filter_map(contexts).collect())
 }
 
 /// Fails if an operation waits for a frozen process.

@@ -12,7 +12,7 @@ use ship_store::{ContextId, Metadata, STOPPED, notices};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
-use super::context_news::read_context_news;
+use super::context::read_context_news;
 use super::followed_run::{FollowedRun, can_stream, questions_before};
 use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;

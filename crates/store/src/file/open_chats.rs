@@ -104,8 +104,7 @@ impl OpenChatsState {
         gone
     }
 
-    /// Lets a chat go that was last used so long ago. One with a handle stays known, so that another handle shares
-    /// its state.
+    /// Lets a chat go that was last used so long ago. One with a handle stays known, because handles share its state.
     fn let_go(&mut self, last_use: u64) -> Option<Arc<ChatFiles>> {
         let KeptChat { files, bytes } = self.kept.remove(&last_use)?;
         self.bytes -= bytes;

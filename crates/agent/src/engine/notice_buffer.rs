@@ -9,15 +9,15 @@ const ITEMS_MAX: usize = 1_000;
 
 /// Items that wait until a caller takes them, the newest ones.
 #[derive(Debug)]
-pub(crate) struct Untaken<T>(Mutex<VecDeque<T>>);
+pub(crate) struct NoticeBuffer<T>(Mutex<VecDeque<T>>);
 
-impl<T> Default for Untaken<T> {
+impl<T> Default for NoticeBuffer<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<T> Untaken<T> {
+impl<T> NoticeBuffer<T> {
     pub(crate) fn push(&self, item: T) {
         let mut items = self.0.lock();
         if items.len() == ITEMS_MAX {
@@ -37,9 +37,9 @@ mod tests {
 
     #[test]
     fn the_newest_items_wait_for_a_caller_that_takes_none() {
-        let untaken = Untaken::default();
-        (0..ITEMS_MAX + 5).for_each(|item| untaken.push(item));
-        assert_eq!(untaken.take(), (5..ITEMS_MAX + 5).collect::<Vec<_>>());
-        assert!(untaken.take().is_empty());
+        let buffer = NoticeBuffer::default();
+        (0..ITEMS_MAX + 5).for_each(|item| buffer.push(item));
+        assert_eq!(buffer.take(), (5..ITEMS_MAX + 5).collect::<Vec<_>>());
+        assert!(buffer.take().is_empty());
     }
 }
