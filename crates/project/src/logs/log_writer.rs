@@ -44,11 +44,11 @@ pub struct LogWriter {
     /// Whether the last line may be only partly written.
     torn: AtomicBool,
     /// The file of the last line.
-    open: Mutex<Option<Arc<OpenLog>>>,
+    open: Mutex<Option<Arc<DayFile>>>,
 }
 
-/// A day's file.
-struct OpenLog {
+/// The open file of a day.
+struct DayFile {
     path: PathBuf,
     file: File,
     id: FileId,
@@ -57,7 +57,7 @@ struct OpenLog {
 /// The device and the number of a file.
 type FileId = (u64, u64);
 
-impl OpenLog {
+impl DayFile {
     fn open(root: &Path, name: &str) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | PLAIN | OFlags::NONBLOCK;
         let file = File::from(openat(open_folder(root)?, name, flags, FILE_MODE)?);
@@ -133,12 +133,12 @@ impl LogWriter {
     }
 
     /// Returns a day's file, which may be open already.
-    fn file_of(&self, name: &str) -> io::Result<Arc<OpenLog>> {
+    fn file_of(&self, name: &str) -> io::Result<Arc<DayFile>> {
         let known = self.open.lock().as_ref().filter(|log| log.path.ends_with(name)).cloned();
         if let Some(log) = known.filter(|log| log.is_there()) {
             return Ok(log);
         }
-        let log = Arc::new(OpenLog::open(&self.root, name)?);
+        let log = Arc::new(DayFile::open(&self.root, name)?);
         *self.open.lock() = Some(Arc::clone(&log));
         Ok(log)
     }
@@ -146,7 +146,7 @@ impl LogWriter {
 
 impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Logs")
+        f.debug_struct("LogWriter")
             .field("root", &self.root)
             .field("options", &self.options)
             .finish_non_exhaustive()
