@@ -16,29 +16,24 @@ use super::copied_lines::{CopySources, OtherChats};
 use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile, JournalLines};
 use super::known_file::KnownFile;
-use super::ledger::{self, LedgerFold, LedgerWriter};
-use super::ledger_reader::LedgerReader;
-use super::log::{LogFile, LogTail, Writing};
-use super::log_reading::first_line;
-use super::lookup::KnownKey;
+use super::ledger::{self, LedgerFold};
+use super::log::{LogFile, Writing};
 use super::min_reader::check_min_reader;
-use super::overview::read_about;
 use super::published;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate::{self, sealed_path};
 use super::sealed_chain::SealedChain;
 use super::store_env::Env;
+use super::verify;
 use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
-use super::{quarantine, verify};
 use crate::chat_folder::folder_name;
 use crate::rules::{
     Appending, Batch, BatchState, LedgerAddition, PlannedRotation, PreparedRotation, TextBlob,
-    prepare_deliveries, prepare_entry, source_logs,
+    source_logs,
 };
 use crate::{
-    About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, ContextId, Delivery, Derived,
-    DerivedState, FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq,
+    About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, FORMAT_VERSION, LaneHolder,
     NewLine, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, SealedName,
     Seq, StorageError, StorageProblem, View,
 };
@@ -46,9 +41,6 @@ use crate::{
 /// The folders of a chat, below its own.
 const FOLDERS: [&str; 6] =
     ["conversations", "messages", "messages/archive", "contexts", "contexts/archive", "memory"];
-
-/// The number of ledger lines that are searched for the description of a chat.
-const ABOUT_LINES: usize = 20;
 
 /// The approximate memory of a chat of which nothing was read: its paths, its rights and its empty caches.
 const OPEN_CHAT_BYTES: u64 = 8 * 1024;
@@ -83,15 +75,6 @@ impl Paths {
             chat,
         }
     }
-
-    pub(super) fn derived(&self, which: &Derived) -> PathBuf {
-        match which {
-            Derived::Meta => self.messages.join("meta.json"),
-            Derived::ContextIndex => self.chat.join("contexts/index.json"),
-            Derived::Context(id) => self.chat.join(format!("contexts/archive/{id}.json")),
-            Derived::TokenCounts => self.messages.join("tokens.json"),
-        }
-    }
 }
 
 /// A chat, shared by all tasks of this process that have it open.
@@ -109,7 +92,7 @@ pub(crate) struct ChatFiles {
     pub(super) run: JournalFile,
     pub(super) requests: JournalFile,
     batches: WriteGroup<Batch, Result<Position, AppendError>>,
-    additions: WriteGroup<LedgerAddition, Result<Accepted, AcceptError>>,
+    pub(super) additions: WriteGroup<LedgerAddition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
     pub(super) about_file: KnownFile,
@@ -150,30 +133,6 @@ impl ChatFiles {
             key,
             paths,
         }
-    }
-
-    /// Reads `chat.json`; `None` if there is none. Refuses a folder of another chat.
-    pub(crate) fn read_about(&self) -> Result<Option<About>, StorageError> {
-        let path = &self.paths.about;
-        let Some(bytes) = self.about_file.read(&self.env, path)? else { return Ok(None) };
-        let about = Json::parse_bytes(&bytes).ok();
-        let object = about.as_ref().and_then(Json::as_object);
-        let owner = object.and_then(|object| object.str("chatKey"));
-        let Some((object, owner)) = object.zip(owner) else {
-            let what = "it is not JSON with a `chatKey`".to_owned();
-            return Err(StorageError::Damaged { path: path.clone(), what });
-        };
-        if owner != self.key.as_str() {
-            let (path, owner, wanted) = (path.clone(), owner.to_owned(), self.key.clone());
-            // The folder of another chat, copied or renamed, has its logs, too.
-            if self.log_owners()?.iter().any(|(_, owner)| owner == wanted.as_str()) {
-                let what = format!("it names chat `{owner}`, but the logs beside it name this one");
-                return Err(StorageError::Damaged { path, what });
-            }
-            return Err(StorageError::OtherChat { path, owner, wanted });
-        }
-        check_min_reader(path, object)?;
-        Ok(Some(read_about(object)))
     }
 
     /// Takes the write right, in a chat that this program may write.
@@ -265,119 +224,6 @@ impl ChatFiles {
         for folder in FOLDERS {
             self.env.ensure_folder(&self.paths.chat.join(folder))?;
         }
-        Ok(())
-    }
-
-    fn ensure_about(&self, about: &About) -> Result<(), StorageError> {
-        match self.read_whole_about()? {
-            // Its name may not last, though it is there: only a new one can be made to.
-            Some(known) if self.env.is_unsynced(&self.paths.chat) => self.write_about(&known),
-            Some(_) => Ok(()),
-            None => self.write_about_anew(about),
-        }
-    }
-
-    /// Returns what `chat.json` says; `None` also if it is empty or half written.
-    pub(crate) fn read_whole_about(&self) -> Result<Option<About>, StorageError> {
-        match self.read_about() {
-            Err(StorageError::Damaged { .. }) => Ok(None),
-            read => read,
-        }
-    }
-
-    /// Returns the description of the chat; `None` if there is no such chat. A chat that has lost its `chat.json`
-    /// exists as long as its logs do.
-    pub(crate) fn find_about(&self) -> Result<Option<About>, StorageError> {
-        if let Some(about) = self.read_whole_about()? {
-            return Ok(Some(about));
-        }
-        if !self.has_logs()? {
-            return Ok(None);
-        }
-        self.check_logs()?;
-        Ok(Some(self.about_in_ledger()))
-    }
-
-    pub(crate) fn has_logs(&self) -> Result<bool, StorageError> {
-        let live = [self.paths.live.clone(), ledger::live_path(&self.paths.conversations)];
-        for path in live {
-            if self.env.stat(&path)?.is_some_and(|look| look.len > 0) {
-                return Ok(true);
-            }
-        }
-        let archives = ledger::newest_archive(&self.env, &self.paths.conversations)?;
-        Ok(archives > 0 || !self.sealed_names()?.is_empty())
-    }
-
-    /// Reads the description of the chat from the newest entry of the ledger.
-    pub(super) fn about_in_ledger(&self) -> About {
-        let channel = |line: &LedgerLine| match &line.body {
-            LedgerBody::Entry(entry) => entry.entry.str("channel").map(str::to_owned),
-            LedgerBody::Delivery(_) => None,
-        };
-        // What is wrong with the ledger is told where that is looked at.
-        let lines = self.ledger_before(None, ABOUT_LINES).unwrap_or_default();
-        About { channel: lines.iter().rev().find_map(channel), ..About::default() }
-    }
-
-    /// Writes `chat.json` if it is missing or cannot be read. The unreadable file is set aside.
-    pub(super) fn write_about_anew(&self, about: &About) -> Result<(), StorageError> {
-        self.check_logs()?;
-        if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
-            quarantine::quarantine_bytes(
-                &self.env,
-                &self.paths.quarantine,
-                &self.paths.about,
-                0,
-                &bytes,
-            )?;
-        }
-        self.write_about(about)
-    }
-
-    /// Refuses to make a chat of logs that belong to another.
-    fn check_logs(&self) -> Result<(), StorageError> {
-        let owners = self.log_owners()?;
-        match owners.into_iter().find(|(_, owner)| owner != self.key.as_str()) {
-            Some((path, owner)) => {
-                Err(StorageError::OtherChat { path, owner, wanted: self.key.clone() })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the chats that the heads of the live logs name.
-    fn log_owners(&self) -> Result<Vec<(PathBuf, String)>, StorageError> {
-        let mut owners = Vec::new();
-        for path in [self.paths.live.clone(), ledger::live_path(&self.paths.conversations)] {
-            let head = first_line(&self.env, &path)?;
-            let owner = head
-                .and_then(|line| Some(line.body.get("data")?.get("chatKey")?.as_str()?.to_owned()));
-            owners.extend(owner.map(|owner| (path, owner)));
-        }
-        Ok(owners)
-    }
-
-    /// Replaces the description of the chat.
-    pub(crate) fn set_about(&self, about: &About) -> Result<(), StorageError> {
-        let _right = self.take_write_right("describe")?;
-        match self.read_whole_about()? {
-            Some(_) => self.write_about(about),
-            None => self.write_about_anew(about),
-        }
-    }
-
-    fn write_about(&self, about: &About) -> Result<(), StorageError> {
-        let mut object = Object::new();
-        object.set("v", FORMAT_VERSION);
-        object.set("chatKey", self.key.as_str());
-        object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
-        object.set_or_remove("target", about.target.clone());
-        object.set_or_remove("model", about.model.as_deref().map(Json::from));
-        object.set_or_remove("minReader", self.min_reader()?.map(Json::from));
-        let text = format!("{}\n", Json::from(object));
-        self.env.replace(&self.paths.about, text.as_bytes())?;
-        self.env.mark_synced(&self.paths.chat);
         Ok(())
     }
 
@@ -476,16 +322,6 @@ impl ChatFiles {
         };
         let present = context::present_lines(writing, &batch)?;
         appending.add(batch, &BatchState { present, ledger_end })
-    }
-
-    /// Returns the last number that the ledger has given for good.
-    pub(super) fn ledger_end(&self, right: &HeldRight) -> Result<Option<LedgerSeq>, StorageError> {
-        let given = |known: &LogTail<LedgerFold>| LedgerSeq::new(known.given);
-        if let Some(end) = self.ledger.unchanged(right, given)? {
-            return Ok(Some(end));
-        }
-        let ledger = self.ledger.begin_writing(right)?;
-        Ok(ledger.tail().map(given))
     }
 
     /// Looks at the holder of the lane. Changes nothing.
@@ -605,95 +441,6 @@ impl ChatFiles {
         self.memory_file.forget();
     }
 
-    pub(crate) fn accept(&self, entry: LedgerEntry) -> Result<Accepted, AcceptError> {
-        let prepared = prepare_entry(entry, self.env.options.message_bytes_max)?;
-        self.submit(prepared)
-    }
-
-    pub(crate) fn deliver(&self, states: Vec<Delivery>) -> Result<LedgerSeq, AcceptError> {
-        let prepared = prepare_deliveries(states, self.env.options.message_bytes_max)?;
-        self.submit(prepared).map(|added| added.seq)
-    }
-
-    fn submit(
-        &self,
-        (addition, texts): (LedgerAddition, Vec<TextBlob>),
-    ) -> Result<Accepted, AcceptError> {
-        put_texts(&self.env, &texts)?;
-        self.additions.submit(addition, |waiting| self.add_to_ledger(waiting))
-    }
-
-    fn add_to_ledger(&self, waiting: Vec<LedgerAddition>) -> Vec<Result<Accepted, AcceptError>> {
-        let count = waiting.len();
-        let right = self.take_write_right("accept");
-        let writing = right.and_then(|right| Ok((self.ledger_to_write(&right)?, right)));
-        match writing {
-            Ok((writing, right)) => {
-                let (env, folder) = (&*self.env, &*self.paths.conversations);
-                let cursor = || self.cursor_for(&right);
-                let chat = &self.key;
-                let mut writer = LedgerWriter { env, chat, folder, writing, cursor: &cursor };
-                let added = writer.add(waiting, self.env.syncs());
-                if added.iter().any(Result::is_ok) {
-                    self.env.note_arrival(&self.key);
-                }
-                added
-            }
-            Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
-        }
-    }
-
-    /// Whether the ledger is missing although there was one.
-    pub(crate) fn is_ledger_lost(&self) -> Result<bool, StorageError> {
-        let folder = &self.paths.conversations;
-        if self.env.stat(&ledger::live_path(folder))?.is_some() {
-            return Ok(false);
-        }
-        Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.cursor()?.is_some())
-    }
-
-    fn ledger_reader(&self) -> LedgerReader<'_> {
-        LedgerReader { env: &self.env, folder: &self.paths.conversations }
-    }
-
-    pub(crate) fn ledger_before(
-        &self,
-        before: Option<LedgerSeq>,
-        limit: usize,
-    ) -> Result<Vec<LedgerLine>, ReadError> {
-        Ok(self.ledger_reader().before(before, limit)?)
-    }
-
-    pub(crate) fn ledger_after(
-        &self,
-        after: Option<LedgerSeq>,
-        limit: usize,
-    ) -> Result<Vec<LedgerLine>, ReadError> {
-        if limit == 0 {
-            return Ok(Vec::new());
-        }
-        let start = self.ledger.last_known(|known| ledger::start_after(known, after));
-        if let Some(start) = start
-            && let Some(lines) = self.ledger_reader().after_known_line(start, after, limit)?
-        {
-            return Ok(lines);
-        }
-        Ok(self.ledger_reader().after(after, limit)?)
-    }
-
-    pub(crate) fn entry_of(
-        &self,
-        key: &str,
-        after: Option<LedgerSeq>,
-    ) -> Result<Option<LedgerSeq>, ReadError> {
-        let known = self.ledger.last_known(|known| Some(KnownKey::find(known, key)));
-        Ok(self.ledger_reader().entry_of(key, after, known)?)
-    }
-
-    pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, ReadError> {
-        Ok(self.ledger_reader().open_deliveries()?)
-    }
-
     pub(crate) fn begin_journal(
         &self,
         right: &HeldRight,
@@ -744,112 +491,9 @@ impl ChatFiles {
         Ok(newest_first.into_iter().rev().map(|(_, request)| request).collect())
     }
 
-    pub(crate) fn derived(&self, which: &Derived) -> Result<Option<DerivedState>, ReadError> {
-        let read = self.env.read(&self.paths.derived(which))?;
-        Ok(read.and_then(|(_, bytes)| derived_state(&bytes)))
-    }
-
-    pub(crate) fn put_derived(
-        &self,
-        which: &Derived,
-        state: DerivedState,
-    ) -> Result<(), StorageError> {
-        let DerivedState { mut value, position, crc } = state;
-        let mut source = Object::new();
-        source.set("gen", position.generation.get());
-        source.set("seq", position.seq.get());
-        source.set("crc", u64::from(crc));
-        source.set("sum", checksum(&value));
-        value.set("source", source);
-        let _right = self.take_write_right("put_derived")?;
-        let text = format!("{}\n", Json::from(value));
-        self.env.replace_unsynced(&self.paths.derived(which), text.as_bytes())
-    }
-
-    pub(crate) fn remove_derived(&self, which: &Derived) -> Result<(), StorageError> {
-        let _right = self.take_write_right("remove_derived")?;
-        self.env.remove(&self.paths.derived(which))
-    }
-
-    pub(crate) fn set_derived_aside(&self, which: &Derived) -> Result<(), StorageError> {
-        let path = self.paths.derived(which);
-        if let Some((_, bytes)) = self.env.read(&path)? {
-            quarantine::quarantine_bytes(&self.env, &self.paths.quarantine, &path, 0, &bytes)?;
-        }
-        self.remove_derived(which)
-    }
-
-    pub(crate) fn archived_contexts(&self) -> Result<Vec<ContextId>, ReadError> {
-        let names = self.env.list(&self.paths.chat.join("contexts/archive"))?;
-        let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
-        Ok(names.iter().filter_map(id).collect())
-    }
-
     pub(crate) fn verify(&self) -> Result<Vec<StorageProblem>, ReadError> {
         let mut problems = verify::verify_chat(self)?;
         self.mark_known(&mut problems)?;
         Ok(problems)
-    }
-}
-
-/// Reads the bytes of a derived file; `None` if a byte of it is wrong.
-pub(super) fn derived_state(bytes: &[u8]) -> Option<DerivedState> {
-    let Ok(Json::Object(mut value)) = Json::parse_bytes(bytes) else { return None };
-    let source = value.remove("source");
-    let number = |name: &str| source.as_ref()?.get(name)?.as_u64();
-    let position = Position { generation: Gen::new(number("gen")?), seq: Seq::new(number("seq")?) };
-    let crc = u32::try_from(number("crc")?).ok()?;
-    // Files of older programs have none.
-    let sum = source.as_ref().and_then(|source| source.get("sum")?.as_str());
-    let is_whole = sum.is_none_or(|sum| sum == checksum(&value));
-    is_whole.then_some(DerivedState { value, position, crc })
-}
-
-/// Returns the checksum of the content of a derived file.
-fn checksum(value: &Object) -> String {
-    format!("{:08x}", crc32c::crc32c(Json::from(value.clone()).to_string().as_bytes()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::thread::scope;
-
-    use super::*;
-    use crate::StoreOptions;
-    use crate::disk::MemoryDisk;
-
-    fn entry(key: &str) -> LedgerEntry {
-        LedgerEntry { key: key.to_owned(), entry: Object::from([("text", "hi")]) }
-    }
-
-    /// The lines of one batch are written and synced together.
-    #[test]
-    fn entries_that_come_during_a_write_are_one_batch() {
-        let env = Arc::new(Env::new(Box::new(MemoryDisk::new()), StoreOptions::default()));
-        let chat = ChatFiles::new(env, "a".parse().unwrap());
-        chat.create(&About::default()).unwrap();
-        chat.accept(entry("first")).unwrap();
-        // The first writer takes as long as this is held.
-        let right = chat.take_write_right("test").unwrap();
-        let seqs: BTreeSet<u64> = scope(|scope| {
-            let accept = |number: usize| {
-                let chat = &chat;
-                scope.spawn(move || chat.accept(entry(&number.to_string())).unwrap().seq.get())
-            };
-            let leader = accept(0);
-            chat.additions.wait_for(0);
-            let others: Vec<_> = (1..8).map(accept).collect();
-            chat.additions.wait_for(others.len());
-            drop(right);
-            leader.join().unwrap();
-            others.into_iter().map(|writer| writer.join().unwrap()).collect()
-        });
-        let (first, last) = (seqs.first().unwrap(), seqs.last().unwrap());
-        assert_eq!((seqs.len(), last - first), (7, 6));
-        let (_, bytes) =
-            chat.env.read(&chat.paths.conversations.join("history.jsonl")).unwrap().unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        assert_eq!(text.matches(&format!(r#""batch":[{first},{last}]"#)).count(), 7, "{text}");
     }
 }

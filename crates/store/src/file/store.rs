@@ -6,39 +6,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use ship_message::json::{Json, Object};
-use tokio::sync::RwLock;
+use ship_message::json::Json;
 use tokio::time::Instant;
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::chat_list::look_at_logs;
+use super::file_chat::FileChat;
 use super::idle_chats::IdleNotes;
-use super::journal;
 use super::known_chats::{ChatListEntry, KnownChats};
 use super::log_reading::first_line;
 use super::message_count;
 use super::open_chats::OpenChats;
 use super::overview;
 use super::records::FileRecords;
-use super::right::{Attempt, HeldRight, LostLane};
+use super::right::{Attempt, HeldRight};
 use super::store_env::Env;
 use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::{
-    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, ChangeFuture, ChangedChats,
-    Chat, ChatContent, ChatCursor, ChatKey, ChatLook, ChatOverview, ChatPage, ChatSizes, ChatState,
-    ContextId, ContextLog, Delivery, Derived, DerivedFiles, DerivedState, Import, ImportError,
-    Imported, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq, LinesCursor,
-    LinesPage, MemoryError, MessageId, MessagePlace, Moment, NewLine, OverviewPage, Position,
-    ProjectRecords, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated, Rotation,
-    RunRecords, SealedLog, SealedName, StorageError, StorageProblem, StorageProblemKind, Store,
-    StoreFuture, StoreOptions, Synced, View,
+    About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatContent, ChatCursor, ChatKey,
+    ChatLook, ChatOverview, ChatPage, ChatSizes, MemoryError, Moment, OverviewPage, ProjectRecords,
+    ReadError, RepairEffect, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture,
+    StoreOptions,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
 /// reported nearly everywhere, so it is long.
-const SLOW_LOOK: Duration = Duration::from_secs(10);
+pub(super) const SLOW_LOOK: Duration = Duration::from_secs(10);
 /// The time after which a lane is tried again without a change: a killed process releases it and reports nothing.
 const LANE_LOOK: Duration = Duration::from_millis(500);
 
@@ -46,7 +41,7 @@ const LANE_LOOK: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub struct FileStore {
     pub(super) env: Arc<Env>,
-    open: Arc<OpenChats>,
+    pub(super) open: Arc<OpenChats>,
     records: Arc<FileRecords>,
     pub(super) idle: Arc<IdleNotes>,
     pub(super) known: Arc<Mutex<KnownChats>>,
@@ -82,7 +77,10 @@ impl FileStore {
     }
 
     /// Returns the chat of a key; `None` if there is none.
-    fn existing_chat(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
+    pub(super) fn existing_chat(
+        &self,
+        key: &ChatKey,
+    ) -> Result<Option<Arc<ChatFiles>>, StorageError> {
         let chat = self.chat(key);
         if chat.find_about()?.is_none() {
             self.open.forget(key);
@@ -253,7 +251,10 @@ where
 /// Takes the lane, waiting up to `lock.waitMs`. No thread is blocked meanwhile: a run may hold a lane for long,
 /// and the other work of the process needs the threads.
 #[expect(clippy::disallowed_methods, reason = "a lock with a time limit can only be tried again")]
-async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
+pub(super) async fn wait_for_lane(
+    chat: &Arc<ChatFiles>,
+    purpose: &str,
+) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut has_waited = false;
     loop {
@@ -373,409 +374,5 @@ impl Store for FileStore {
 
     fn records(&self) -> &dyn ProjectRecords {
         &*self.records
-    }
-}
-
-#[derive(Clone)]
-struct FileChat {
-    chat: Arc<ChatFiles>,
-    store: FileStore,
-}
-
-impl Drop for FileChat {
-    fn drop(&mut self) {
-        self.store.open.note_use(&self.chat);
-    }
-}
-
-impl FileChat {
-    /// Makes the lane of this chat from its right, which is held.
-    fn into_lane(self, held: HeldRight) -> Arc<dyn Lane> {
-        let lost = held.lost();
-        Arc::new(FileLane { chat: self, held: Arc::new(RwLock::new(Some(held))), lost })
-    }
-
-    fn run<T: Send + 'static, E: Send + 'static>(
-        &self,
-        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
-    ) -> StoreFuture<'_, T, E> {
-        let chat = Arc::clone(&self.chat);
-        blocking(move || work(&chat))
-    }
-
-    /// Runs `work`, which reads logs: at once if they are in memory, otherwise where it may block.
-    fn read<T: Send + 'static, E: Send + 'static>(
-        &self,
-        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
-    ) -> StoreFuture<'_, T, E> {
-        let chat = Arc::clone(&self.chat);
-        Box::pin(async move {
-            match chat.is_in_memory() {
-                true => work(&chat),
-                false => blocking(move || work(&chat)).await,
-            }
-        })
-    }
-}
-
-impl Chat for FileChat {
-    fn key(&self) -> &ChatKey {
-        &self.chat.key
-    }
-
-    fn log(&self) -> &dyn ContextLog {
-        self
-    }
-
-    fn ledger(&self) -> &dyn Ledger {
-        self
-    }
-
-    fn runs(&self) -> &dyn RunRecords {
-        self
-    }
-
-    fn derived(&self) -> &dyn DerivedFiles {
-        self
-    }
-
-    fn about(&self) -> StoreFuture<'_, About, ReadError> {
-        Box::pin(async { Ok(self.chat.find_about()?.unwrap_or_default()) })
-    }
-
-    fn set_about(&self, about: About) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.set_about(&about))
-    }
-
-    fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
-        let (this, purpose) = (self.clone(), purpose.to_owned());
-        Box::pin(async move {
-            let held = wait_for_lane(&this.chat, &purpose).await?;
-            Ok(this.into_lane(held))
-        })
-    }
-
-    fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
-        let (this, purpose) = (self.clone(), purpose.to_owned());
-        Box::pin(async move {
-            let held = this.chat.try_lane(&purpose, Attempt::Only)?;
-            Ok(this.into_lane(held.expect("whoever does not get it the only time is refused")))
-        })
-    }
-
-    fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
-        self.run(ChatFiles::lane_holder)
-    }
-
-    fn moment(&self) -> Moment {
-        self.chat.env.changes.now()
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "a disk that reports nothing is looked at again")]
-    fn changed(&self, after: Moment) -> ChangeFuture<'_, Moment> {
-        Box::pin(async move {
-            let env = &self.chat.env;
-            if env.begin_watch() {
-                return env.changes.now();
-            }
-            tokio::select! {
-                moment = env.changes.chat_changed(&self.chat.key, after) => moment,
-                () = tokio::time::sleep(SLOW_LOOK) => env.changes.now(),
-            }
-        })
-    }
-
-    fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
-        self.read(move |chat| {
-            let view = chat.view()?;
-            let inbox = view.as_ref().and_then(|view| view.inbox);
-            Ok(ChatState {
-                about: chat.find_about()?.unwrap_or_default(),
-                view,
-                new_lines: chat.ledger_after(inbox, limit)?,
-                journal: chat.journal()?,
-            })
-        })
-    }
-
-    fn sizes(&self) -> StoreFuture<'_, ChatSizes, ReadError> {
-        self.read(|chat| Ok(chat.sizes()))
-    }
-
-    fn note_idle(&self, sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
-        Box::pin(async move { self.store.idle.note(&folder_name(&self.chat.key), sizes) })
-    }
-
-    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
-        self.run(ChatFiles::verify)
-    }
-
-    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
-        self.run(ChatFiles::repair)
-    }
-
-    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.acknowledge(&problems))
-    }
-}
-
-impl ContextLog for FileChat {
-    fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
-        self.read(ChatFiles::view)
-    }
-
-    fn is_begun(&self) -> StoreFuture<'_, bool, ReadError> {
-        self.run(ChatFiles::is_begun)
-    }
-
-    fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
-        self.run(|chat| chat.sealed_logs(None, usize::MAX))
-    }
-
-    fn sealed_logs(
-        &self,
-        before: Option<SealedName>,
-        limit: usize,
-    ) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
-        self.run(move |chat| chat.sealed_logs(before.as_ref(), limit))
-    }
-
-    fn find(
-        &self,
-        id: &MessageId,
-        before: Option<SealedName>,
-    ) -> StoreFuture<'_, Option<MessagePlace>, ReadError> {
-        let id = id.clone();
-        self.run(move |chat| chat.find(&id, before.as_ref()))
-    }
-
-    fn lines_after(
-        &self,
-        cursor: Option<LinesCursor>,
-        limit: usize,
-    ) -> StoreFuture<'_, LinesPage, ReadError> {
-        self.run(move |chat| chat.lines_after(cursor, limit))
-    }
-
-    fn sealed_log(&self, name: &SealedName) -> StoreFuture<'_, Option<SealedLog>, ReadError> {
-        let name = name.clone();
-        self.run(move |chat| Ok(chat.sealed_log(&name)?))
-    }
-
-    fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
-        let name = name.clone();
-        self.run(move |chat| chat.sealed_view(&name))
-    }
-}
-
-impl Ledger for FileChat {
-    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
-        self.run(move |chat| chat.accept(entry))
-    }
-
-    fn before(
-        &self,
-        before: Option<LedgerSeq>,
-        limit: usize,
-    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.read(move |chat| chat.ledger_before(before, limit))
-    }
-
-    fn after(
-        &self,
-        after: Option<LedgerSeq>,
-        limit: usize,
-    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.read(move |chat| chat.ledger_after(after, limit))
-    }
-
-    fn entry_of(
-        &self,
-        key: &str,
-        after: Option<LedgerSeq>,
-    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError> {
-        let key = key.to_owned();
-        self.run(move |chat| chat.entry_of(&key, after))
-    }
-
-    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError> {
-        self.run(ChatFiles::open_deliveries)
-    }
-}
-
-impl RunRecords for FileChat {
-    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
-        self.read(ChatFiles::journal)
-    }
-
-    fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError> {
-        self.run(move |chat| chat.requests(limit))
-    }
-}
-
-impl DerivedFiles for FileChat {
-    fn read(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
-        self.run(move |chat| chat.derived(&which))
-    }
-
-    fn put(&self, which: Derived, state: DerivedState) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.put_derived(&which, state))
-    }
-
-    fn remove(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.remove_derived(&which))
-    }
-
-    fn set_aside(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.set_derived_aside(&which))
-    }
-
-    fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
-        self.run(ChatFiles::archived_contexts)
-    }
-}
-
-struct FileLane {
-    chat: FileChat,
-    /// The right, until it is given back. Every write reads it to its end, so that the lane is not given back before.
-    held: Arc<RwLock<Option<HeldRight>>>,
-    lost: Arc<LostLane>,
-}
-
-impl FileLane {
-    /// Runs `work` with the lane held to its end, even if the caller is gone by then.
-    fn run<T: Send + 'static, E: From<StorageError> + Send + 'static>(
-        &self,
-        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
-    ) -> StoreFuture<'_, T, E> {
-        self.with_right(move |chat, right| {
-            right.check()?;
-            work(chat)
-        })
-    }
-
-    /// Runs `work`, which writes without a sync: at once if the write right is free, otherwise where it may block.
-    fn write_at_once<T: Send + 'static, E: From<StorageError> + Send + 'static>(
-        &self,
-        purpose: &'static str,
-        work: impl FnOnce(&ChatFiles, &HeldRight) -> Result<T, E> + Send + 'static,
-    ) -> StoreFuture<'_, T, E> {
-        Box::pin(async move {
-            let chat = &self.chat.chat;
-            if let Some(right) = &*self.held.read().await {
-                right.check()?;
-                if let Some(writing) = chat.write_right_if_free(purpose)? {
-                    return work(chat, &writing);
-                }
-            }
-            self.run(move |chat| work(chat, &chat.take_write_right(purpose)?)).await
-        })
-    }
-
-    /// Does the same for work that checks the right itself.
-    fn with_right<T: Send + 'static, E: From<StorageError> + Send + 'static>(
-        &self,
-        work: impl FnOnce(&ChatFiles, &HeldRight) -> Result<T, E> + Send + 'static,
-    ) -> StoreFuture<'_, T, E> {
-        let (held, chat) = (Arc::clone(&self.held), Arc::clone(&self.chat.chat));
-        Box::pin(async move {
-            let held = held.read_owned().await;
-            blocking(move || match &*held {
-                Some(right) => work(&chat, right),
-                None => {
-                    let (chat, how) = (chat.key.clone(), "it was given back".to_owned());
-                    Err(StorageError::LaneLost { chat, how }.into())
-                }
-            })
-            .await
-        })
-    }
-}
-
-impl Lane for FileLane {
-    fn release(&self) -> ChangeFuture<'_, ()> {
-        Box::pin(async { drop(self.held.write().await.take()) })
-    }
-
-    fn lost(&self) -> ChangeFuture<'_, ()> {
-        Box::pin(self.lost.until_lost())
-    }
-
-    fn append(
-        &self,
-        batch: Vec<NewLine>,
-        expected: Position,
-    ) -> StoreFuture<'_, Position, AppendError> {
-        self.run(move |chat| chat.append(batch, expected))
-    }
-
-    fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError> {
-        let store = self.chat.store.clone();
-        self.run(move |chat| chat.rotate(rotation, &|other| store.existing_chat(other)))
-    }
-
-    fn import(&self, import: Import) -> StoreFuture<'_, Imported, ImportError> {
-        // The lines may take long to write, and the lane may be lost meanwhile.
-        self.with_right(move |chat, right| chat.import(import, &|| right.check()))
-    }
-
-    fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {
-        self.run(|chat| Ok(chat.check_seal()?))
-    }
-
-    fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError> {
-        let (log, by) = (log.clone(), by.to_owned());
-        self.run(move |chat| chat.purge(&log, &by))
-    }
-
-    fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError> {
-        self.run(move |chat| chat.deliver(states))
-    }
-
-    fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
-        self.run(move |chat| chat.accept(entry))
-    }
-
-    fn begin_journal(&self, about: Object, when: Synced) -> StoreFuture<'_, (), StorageError> {
-        match when == Synced::Now && self.chat.chat.env.syncs() {
-            true => self.run(move |chat| {
-                chat.begin_journal(&chat.take_write_right("begin_journal")?, about, true)
-            }),
-            false => self.write_at_once("begin_journal", move |chat, right| {
-                chat.begin_journal(right, about, false)
-            }),
-        }
-    }
-
-    fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {
-        Box::pin(async move {
-            let ChatFiles { env, run, .. } = &*self.chat.chat;
-            let parts = journal::wrap_objects(run, parts)?;
-            let sync = when == Synced::Now && env.syncs();
-            if sync || !parts.texts.is_empty() {
-                let write = move |chat: &ChatFiles| {
-                    chat.add_to_journal(&chat.take_write_right("journal")?, &parts, sync)
-                };
-                return self.run(write).await;
-            }
-            let write =
-                move |chat: &ChatFiles, right: &HeldRight| chat.add_to_journal(right, &parts, sync);
-            self.write_at_once("journal", write).await
-        })
-    }
-
-    fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
-        let chat = &self.chat.chat;
-        match journal::only_appends(&chat.requests) {
-            true => self
-                .write_at_once("record_request", |chat, right| chat.record_request(right, request)),
-            false => self.run(move |chat| {
-                chat.record_request(&chat.take_write_right("record_request")?, request)
-            }),
-        }
-    }
-
-    fn touch(&self) -> StoreFuture<'_, (), StorageError> {
-        self.with_right(|_, right| right.touch())
     }
 }

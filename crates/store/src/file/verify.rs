@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::archive::missing_end_problem;
-use super::chat::{ChatFiles, derived_state};
+use super::chat::ChatFiles;
+use super::derived_files::derived_state;
 use super::ledger_keys::{Keys, ledger_path};
 use super::log_reading::{check_head, only_own_kind, scan_log, scan_problems};
 use super::published::{HEAD_COPY, missing_end, missing_end_text, read_copy};
