@@ -17,7 +17,9 @@ pub trait DerivedFiles: Send + Sync {
 
     /// Moves derived state out of the way, if it is there, because the logs lack something that it tells. Where damaged
     /// data is kept, it is kept too.
-    fn set_aside(&self, which: Derived) -> StoreFuture<'_, (), StorageError>;
+    fn set_aside(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
+        self.remove(which)
+    }
 
     /// Lists the contexts that have a snapshot, [`Derived::Context`], without opening one.
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError>;

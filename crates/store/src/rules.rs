@@ -16,6 +16,7 @@
 //! | [`lines_after`](crate::ContextLog::lines_after) | [`PageBuilder`], [`PurgeList`] | |
 //! | [`before`](crate::Ledger::before), [`after`](crate::Ledger::after) | [`ledger_line`] | |
 //! | [`open_deliveries`](crate::Ledger::open_deliveries) | [`OpenDeliveries`] | |
+//! | [`put`](crate::ProjectRecords::put), [`remove`](crate::ProjectRecords::remove) | | [`check_version`] |
 //!
 //! Before lines that [`reader_needed`] has a version for, a back end raises the chat's `minReader`, durably
 //! ([`raised_min_reader`]); it refuses a chat with a [`missing_reader`].
@@ -37,6 +38,7 @@ mod log_head;
 mod min_reader;
 mod purge;
 mod purge_list;
+mod record_version;
 mod rotation;
 mod rotation_input;
 #[cfg(test)]
@@ -62,6 +64,7 @@ pub use min_reader::{READER_VERSION, missing_reader, raised_min_reader, reader_n
 pub(crate) use purge::purge_in_event;
 pub use purge::{Tombstone, purge_in_lines};
 pub use purge_list::PurgeList;
+pub use record_version::check_version;
 pub(crate) use rotation::copied_line;
 pub use rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation};
 pub use rotation_input::{SourceLog, SourceName, source_logs};

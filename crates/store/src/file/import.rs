@@ -5,7 +5,6 @@
 //! in one rename. Before that rename no log of the chat refers to the imported ones. `unpublished` finds those that a
 //! killed import left.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use super::aside_logs::AsideLogs;
@@ -20,8 +19,8 @@ use super::{published, view};
 use crate::line::{LineKind, RawLine, decode, quick_outline};
 use crate::rules::{ImportChain, PlannedRotation, PreparedRotation};
 use crate::{
-    Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport, LogPiece, Position,
-    Rotation, Seq, StorageError,
+    Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport, Position, Seq,
+    StorageError,
 };
 
 impl ChatFiles {
@@ -185,12 +184,8 @@ impl ChatFiles {
                 Ok(chain.keep_live(head.ok_or(damaged)?))
             }
             LiveAfterImport::New { head, lines } => {
-                let expected = Some(chain.live().end.position.generation);
-                let pieces = lines.into_iter().map(LogPiece::New).collect();
-                let rotation = Rotation { expected, head, pieces };
                 let bytes_max = self.env.options.message_bytes_max;
-                let (prepared, texts) =
-                    PreparedRotation::prepare(rotation, &self.key, &HashMap::new(), bytes_max)?;
+                let (prepared, texts) = chain.replace_live(head, lines, bytes_max)?;
                 put_texts(&self.env, &texts)?;
                 Ok(prepared)
             }

@@ -18,6 +18,7 @@ use super::store::blocking;
 use super::store_env::Env;
 use crate::chat_folder::hex;
 use crate::disk::{DiskFile, OpenMode};
+use crate::rules::check_version;
 use crate::{
     Lease, LeaseError, ProjectRecords, RecordError, RecordName, RecordVersion, StorageError,
     StoreFuture, StoredRecord,
@@ -135,7 +136,7 @@ impl RecordFiles {
         expected: Option<RecordVersion>,
     ) -> Result<RecordVersion, RecordError> {
         let _lock = self.lock(name)?;
-        self.check_version(name, expected)?;
+        check_version(name, self.version(name)?, expected)?;
         let text = format!("{}\n", Json::from(value));
         self.env.replace(&record_path(name), text.as_bytes())?;
         Ok(version_of(text.as_bytes()))
@@ -143,7 +144,7 @@ impl RecordFiles {
 
     fn remove(&self, name: &RecordName, expected: RecordVersion) -> Result<(), RecordError> {
         let _lock = self.lock(name)?;
-        self.check_version(name, Some(expected))?;
+        check_version(name, self.version(name)?, Some(expected))?;
         let path = record_path(name);
         self.env.remove(&path)?;
         Ok(self.env.sync_folder(path.parent().unwrap_or(Path::new("")))?)
@@ -178,16 +179,8 @@ impl RecordFiles {
         Ok(names)
     }
 
-    fn check_version(
-        &self,
-        name: &RecordName,
-        expected: Option<RecordVersion>,
-    ) -> Result<(), RecordError> {
-        let found = self.read(name)?.map(|record| record.version);
-        match found == expected {
-            true => Ok(()),
-            false => Err(RecordError::Conflict { name: name.clone(), expected, found }),
-        }
+    fn version(&self, name: &RecordName) -> Result<Option<RecordVersion>, RecordError> {
+        Ok(self.read(name)?.map(|record| record.version))
     }
 
     /// Makes the folder of records and leases. Another process may have made it just before it died, so its name is

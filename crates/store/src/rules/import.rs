@@ -21,8 +21,8 @@ use super::rotation::{LiveLog, PlannedRotation, PreparedPiece, PreparedRotation}
 use super::view_building::newest_revisions;
 use crate::line::{HEAD, LineKind, RawLine, UnnumberedLine};
 use crate::{
-    ChatKey, Gen, Head, ImportError, LedgerSeq, NewLine, Position, RefusedInput, RotateError,
-    SealedName, Seq, Timestamp,
+    ChatKey, Gen, Head, ImportError, LedgerSeq, LogPiece, NewLine, Position, RefusedInput,
+    RotateError, Rotation, SealedName, Seq, Timestamp,
 };
 
 /// The field of a head that marks an imported log.
@@ -144,6 +144,19 @@ impl ImportChain {
         head.carry.set_continues(Some(&self.sealed));
         let pieces = vec![PreparedPiece::Keep(self.live.first, None)];
         PreparedRotation { expected: Some(self.live.end.position.generation), head, pieces }
+    }
+
+    /// Returns the rotation that publishes a new context in the place of the live one, and the texts to be stored first.
+    pub fn replace_live(
+        &self,
+        head: Head,
+        lines: Vec<NewLine>,
+        bytes_max: usize,
+    ) -> Result<(PreparedRotation, Vec<TextBlob>), RefusedInput> {
+        let expected = Some(self.live.end.position.generation);
+        let pieces = lines.into_iter().map(LogPiece::New).collect();
+        let rotation = Rotation { expected, head, pieces };
+        PreparedRotation::prepare(rotation, &self.chat, &HashMap::new(), bytes_max)
     }
 
     /// Returns the live log above the imported ones. The other arguments are those of [`PreparedRotation::publish`].

@@ -9,7 +9,7 @@ use ship_store::{
     About, AcceptError, Accepted, Busy, ChangeFuture, Chat, ChatKey, ChatSizes, ContextId,
     ContextLog, Delivery, Derived, DerivedFiles, DerivedState, Lane, LaneError, Ledger,
     LedgerEntry, LedgerLine, LedgerSeq, LinesCursor, LinesPage, Moment, ReadError, RunRecords,
-    SealedLog, SealedName, StorageError, StorageProblem, StoreFuture, View,
+    SealedLog, SealedName, StorageError, StoreFuture, View,
 };
 
 use super::calls::CallKind;
@@ -139,18 +139,6 @@ impl Chat for MapChat {
     fn note_idle(&self, sizes: ChatSizes) -> StoreFuture<'_, (), StorageError> {
         self.write("note_idle", move |rows| rows.idle = Some(sizes))
     }
-
-    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
-        self.read("verify", |_, _| Ok(Vec::new()))
-    }
-
-    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
-        self.read("repair", |_, _| Ok(Vec::new()))
-    }
-
-    fn acknowledge(&self, _problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
-        self.read("acknowledge", |_, _| Ok(()))
-    }
 }
 
 impl ContextLog for MapChat {
@@ -256,10 +244,6 @@ impl DerivedFiles for MapChat {
 
     fn remove(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
         self.write("remove_derived", move |rows| rows.derived.retain(|(known, _)| *known != which))
-    }
-
-    fn set_aside(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
-        self.remove(which)
     }
 
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {

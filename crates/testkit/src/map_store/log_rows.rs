@@ -14,8 +14,8 @@ use ship_store::rules::{
 use ship_store::{
     About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, Derived, DerivedState, Import,
     ImportError, ImportPiece, Imported, LedgerLine, LedgerSeq, LinesCursor, LinesPage,
-    LiveAfterImport, LogPiece, Position, PurgeError, Purged, ReadError, RotateError, Rotated,
-    Rotation, SealedLog, SealedName, Seq, StorageError, Timestamp, View,
+    LiveAfterImport, Position, PurgeError, Purged, ReadError, RotateError, Rotated, SealedLog,
+    SealedName, Seq, StorageError, Timestamp, View,
 };
 
 use super::MESSAGE_BYTES_MAX;
@@ -213,11 +213,7 @@ impl ChatRows {
                 chain.keep_live(head.expect("a live log has a head"))
             }
             LiveAfterImport::New { head, lines } => {
-                let pieces = lines.into_iter().map(LogPiece::New).collect();
-                let rotation = Rotation { expected: Some(expected.generation), head, pieces };
-                let none = HashMap::new();
-                let (prepared, texts) =
-                    PreparedRotation::prepare(rotation, &self.key, &none, MESSAGE_BYTES_MAX)?;
+                let (prepared, texts) = chain.replace_live(head, lines, MESSAGE_BYTES_MAX)?;
                 put_texts(blobs, texts);
                 prepared
             }

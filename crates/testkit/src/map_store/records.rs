@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use ship_message::json::Object;
+use ship_store::rules::check_version;
 use ship_store::{
     Holder, Lease, LeaseError, ProjectRecords, RecordError, RecordName, RecordVersion,
     StorageError, StoreFuture, StoredRecord,
@@ -19,16 +20,8 @@ fn version(number: u64) -> RecordVersion {
 }
 
 impl Tables {
-    fn check_version(
-        &self,
-        name: &RecordName,
-        expected: Option<RecordVersion>,
-    ) -> Result<(), RecordError> {
-        let found = self.records.get(name).map(|(number, _)| version(*number));
-        match found == expected {
-            true => Ok(()),
-            false => Err(RecordError::Conflict { name: name.clone(), expected, found }),
-        }
+    fn version(&self, name: &RecordName) -> Option<RecordVersion> {
+        self.records.get(name).map(|(number, _)| version(*number))
     }
 }
 
@@ -52,7 +45,7 @@ impl ProjectRecords for MapStore {
     ) -> StoreFuture<'_, RecordVersion, RecordError> {
         let name = name.clone();
         Box::pin(self.call(CallKind::Write, "put_record", move |tables| {
-            tables.check_version(&name, expected)?;
+            check_version(&name, tables.version(&name), expected)?;
             let number = tables.next_number();
             tables.records.insert(name, (number, value));
             Ok(version(number))
@@ -66,15 +59,10 @@ impl ProjectRecords for MapStore {
     ) -> StoreFuture<'_, (), RecordError> {
         let name = name.clone();
         Box::pin(self.call(CallKind::Write, "remove_record", move |tables| {
-            tables.check_version(&name, Some(expected))?;
+            check_version(&name, tables.version(&name), Some(expected))?;
             tables.records.remove(&name);
             Ok(())
         }))
-    }
-
-    fn set_aside(&self, _name: &RecordName) -> StoreFuture<'_, (), RecordError> {
-        // Every record can be read.
-        Box::pin(async { Ok(()) })
     }
 
     fn names(&self, prefix: &str) -> StoreFuture<'_, Vec<RecordName>, StorageError> {
