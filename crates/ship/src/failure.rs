@@ -352,8 +352,8 @@ mod tests {
         let sentence = "the system takes 10 tokens; the model takes 9";
         let failure = Failure::from(RunError::NoRoom(sentence.to_owned()));
         assert_eq!((failure.sentence().as_str(), failure.remedy()), (sentence, None));
-        let path = "a; b.jsonl".into();
-        let failure = Failure::from(StorageError::Damaged { path, what: "cut".to_owned() });
+        let place = "a; b.jsonl".to_owned();
+        let failure = Failure::from(StorageError::Damaged { place, what: "cut".to_owned() });
         assert_eq!(failure.sentence(), "a; b.jsonl is damaged: cut");
         assert!(failure.remedy().is_some_and(|remedy| remedy.contains("`ship repair`")));
     }
@@ -390,13 +390,13 @@ mod tests {
                 StorageError::Unavailable { doing: "read", why: what(), may_have_happened: false },
                 "storage_unavailable",
             ),
-            (StorageError::Damaged { path: path.clone(), what: what() }, "storage_damaged"),
+            (StorageError::Damaged { place: what(), what: what() }, "storage_damaged"),
             (StorageError::Unsettled { path: path.clone(), cause: what() }, "storage_unsettled"),
             (
-                StorageError::CannotSeal { path: path.clone(), sealed, linking: what(), copying },
+                StorageError::CannotSeal { path, sealed, linking: what(), copying },
                 "storage_cannot_seal",
             ),
-            (StorageError::Refused { path, refused }, "storage_refused"),
+            (StorageError::Refused { place: what(), refused }, "storage_refused"),
         ] {
             let failure = Failure::from(error);
             assert_eq!(failure.code, code, "{failure:?}");

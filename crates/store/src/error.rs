@@ -12,6 +12,7 @@ pub use holder::{Busy, Holder, LaneHolder, Right};
 pub use memory::MemoryError;
 pub use refused_input::RefusedInput;
 pub use storage::StorageError;
+pub(crate) use storage::place;
 
 use crate::{ChatKey, Explain, Explanation, Gen, LedgerSeq, MessageId, Position, Purged, Seq};
 

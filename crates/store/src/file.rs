@@ -3,8 +3,8 @@
 //! The modules build on one another. `store_env` creates folders and replaces files durably, `right` holds the locks of
 //! writers, `write_group` shares one sync among waiting writers, and `log` is an append-only file that trusts only
 //! synced bytes. On these stand `context`, `view`, `rotate` (with `copied_lines`, which come from other logs) and
-//! `ledger`, and beside them `archive` and `purge` for sealed logs. `chat` is all of one chat; `store`, `file_chat` and `file_lane`
-//! implement the traits.
+//! `ledger`, and beside them `archive` and `purge` for sealed logs. `chat` is all of one chat; `store`, `file_chat` and
+//! `file_lane` implement the traits.
 
 mod about;
 mod archive;

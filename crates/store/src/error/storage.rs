@@ -55,8 +55,8 @@ pub enum StorageError {
     },
     /// A newer program wrote the file in a newer format.
     Newer {
-        /// The file with the newer format.
-        path: PathBuf,
+        /// The file or row with the newer format.
+        place: String,
         /// The format version of the file.
         found: u64,
         /// The highest format version that this program knows.
@@ -64,8 +64,8 @@ pub enum StorageError {
     },
     /// The chat has lines that this program does not know and must not pass over.
     ReaderTooOld {
-        /// The file that says so.
-        path: PathBuf,
+        /// The file or row that says so.
+        place: String,
         /// The reader version that the chat needs.
         needed: u64,
         /// The reader version of this program.
@@ -82,8 +82,8 @@ pub enum StorageError {
     },
     /// A file is missing, empty, or cannot be understood at all.
     Damaged {
-        /// The file that is damaged.
-        path: PathBuf,
+        /// The file or row that is damaged.
+        place: String,
         /// A description of the damage, without a remedy.
         what: String,
     },
@@ -107,8 +107,8 @@ pub enum StorageError {
     },
     /// The content for this file is refused.
     Refused {
-        /// The file that was not written.
-        path: PathBuf,
+        /// The file or row that was not written.
+        place: String,
         /// The reason for the refusal.
         refused: RefusedInput,
     },
@@ -169,15 +169,13 @@ impl Explain for StorageError {
                         "symbolic links are not followed there; replace it by the {expected} itself"
                     ))
             }
-            Self::Newer { path, found, known } => Explanation::new(format!(
-                "{} has format version {found}, but this program writes {known}",
-                path.display()
+            Self::Newer { place, found, known } => Explanation::new(format!(
+                "{place} has format version {found}, but this program writes {known}"
             ))
             .with_remedy("use a newer version of ship to write; this one still reads what it can"),
-            Self::ReaderTooOld { path, needed, own } => Explanation::new(format!(
-                "{} says that the chat needs reader version {needed}, and this program has {own}; nothing of the chat \
-                 was read or written",
-                path.display()
+            Self::ReaderTooOld { place, needed, own } => Explanation::new(format!(
+                "{place} says that the chat needs reader version {needed}, and this program has {own}; nothing of the \
+                 chat was read or written"
             ))
             .with_remedy("use a newer version of ship"),
             Self::OtherChat { path, owner, wanted } => Explanation::new(format!(
@@ -185,8 +183,8 @@ impl Explain for StorageError {
                 path.display()
             ))
             .with_remedy("rename one of the two chats"),
-            Self::Damaged { path, what } => {
-                Explanation::new(format!("{} is damaged: {what}", path.display())).with_remedy(
+            Self::Damaged { place, what } => {
+                Explanation::new(format!("{place} is damaged: {what}")).with_remedy(
                     "run `ship repair` to continue with what is readable, or restore it from a backup",
                 )
             }
@@ -204,9 +202,9 @@ impl Explain for StorageError {
                 );
                 Explanation { problem, remedy: copying.remedy.clone() }
             }
-            Self::Refused { path, refused } => {
+            Self::Refused { place, refused } => {
                 let Explanation { problem, remedy } = refused.explain();
-                let problem = format!("nothing was written to {}: {problem}", path.display());
+                let problem = format!("nothing was written to {place}: {problem}");
                 Explanation { problem, remedy }
             }
             Self::Denied { doing, path, .. } => {
@@ -228,6 +226,11 @@ impl Explain for StorageError {
 }
 
 impl StorageError {
+    /// Says that a file cannot be used as it is.
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged { place: place(path), what: what.into() }
+    }
+
     /// Sorts an error of the system by its remedy.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         let path = path.into();
@@ -303,17 +306,17 @@ impl StorageError {
                 Self::ReadOnly { path: path.clone(), source: copy(source) }
             }
             Self::NotPlain { path, expected } => Self::NotPlain { path: path.clone(), expected },
-            Self::Newer { path, found, known } => {
-                Self::Newer { path: path.clone(), found: *found, known: *known }
+            Self::Newer { place, found, known } => {
+                Self::Newer { place: place.clone(), found: *found, known: *known }
             }
-            Self::ReaderTooOld { path, needed, own } => {
-                Self::ReaderTooOld { path: path.clone(), needed: *needed, own: *own }
+            Self::ReaderTooOld { place, needed, own } => {
+                Self::ReaderTooOld { place: place.clone(), needed: *needed, own: *own }
             }
             Self::OtherChat { path, owner, wanted } => {
                 Self::OtherChat { path: path.clone(), owner: owner.clone(), wanted: wanted.clone() }
             }
-            Self::Damaged { path, what } => {
-                Self::Damaged { path: path.clone(), what: what.clone() }
+            Self::Damaged { place, what } => {
+                Self::Damaged { place: place.clone(), what: what.clone() }
             }
             Self::Unsettled { path, cause } => {
                 Self::Unsettled { path: path.clone(), cause: cause.clone() }
@@ -324,8 +327,8 @@ impl StorageError {
                 linking: linking.clone(),
                 copying: copying.clone(),
             },
-            Self::Refused { path, refused } => {
-                Self::Refused { path: path.clone(), refused: refused.clone() }
+            Self::Refused { place, refused } => {
+                Self::Refused { place: place.clone(), refused: refused.clone() }
             }
             Self::Denied { doing, path, source } => {
                 Self::Denied { doing, path: path.clone(), source: copy(source) }
@@ -341,6 +344,11 @@ impl StorageError {
 }
 
 /// Explains the lack of room.
+/// Names a file as a place.
+pub(crate) fn place(path: &Path) -> String {
+    path.display().to_string()
+}
+
 fn explain_no_room(path: &Path, error: &io::Error) -> Explanation {
     let path = path.display();
     let (problem, remedy) = match error.kind() {
@@ -406,15 +414,16 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_as_it_is_has_a_code_for_its_reason() {
         let path = || PathBuf::from("a/b.jsonl");
+        let place = || "a/b.jsonl".to_owned();
         let what = || "cut".to_owned();
         let linking = "no links".to_owned();
         let copying = Box::new(Explanation::new("no space"));
         let wanted: ChatKey = "terminal:main".parse().unwrap();
         for (error, code) in [
-            (StorageError::Damaged { path: path(), what: what() }, "storage_damaged"),
-            (StorageError::Newer { path: path(), found: 3, known: 2 }, "storage_newer_format"),
+            (StorageError::Damaged { place: place(), what: what() }, "storage_damaged"),
+            (StorageError::Newer { place: place(), found: 3, known: 2 }, "storage_newer_format"),
             (
-                StorageError::ReaderTooOld { path: path(), needed: 3, own: 2 },
+                StorageError::ReaderTooOld { place: place(), needed: 3, own: 2 },
                 "storage_reader_too_old",
             ),
             (StorageError::OtherChat { path: path(), owner: what(), wanted }, "storage_other_chat"),
@@ -427,7 +436,7 @@ mod tests {
                 "storage_cannot_seal",
             ),
             (
-                StorageError::Refused { path: path(), refused: RefusedInput::Empty },
+                StorageError::Refused { place: place(), refused: RefusedInput::Empty },
                 "storage_refused",
             ),
         ] {

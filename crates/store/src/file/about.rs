@@ -25,14 +25,14 @@ impl ChatFiles {
         let owner = object.and_then(|object| object.str("chatKey"));
         let Some((object, owner)) = object.zip(owner) else {
             let what = "it is not JSON with a `chatKey`".to_owned();
-            return Err(StorageError::Damaged { path: path.clone(), what });
+            return Err(StorageError::damaged(path, what));
         };
         if owner != self.key.as_str() {
             let (path, owner, wanted) = (path.clone(), owner.to_owned(), self.key.clone());
             // The folder of another chat, copied or renamed, has its logs, too.
             if self.log_owners()?.iter().any(|(_, owner)| owner == wanted.as_str()) {
                 let what = format!("it names chat `{owner}`, but the logs beside it name this one");
-                return Err(StorageError::Damaged { path, what });
+                return Err(StorageError::damaged(&path, what));
             }
             return Err(StorageError::OtherChat { path, owner, wanted });
         }

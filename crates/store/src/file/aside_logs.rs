@@ -47,7 +47,7 @@ impl<'a> AsideLogs<'a> {
         let Some((_, bytes)) = &mut self.open else { return Ok(()) };
         if !leaves_room(seq.get().max(line.rev)) {
             let what = "no number is left for another line".to_owned();
-            return Err(StorageError::Damaged { path: self.archive.to_owned(), what });
+            return Err(StorageError::damaged(self.archive, what));
         }
         line.write(seq.get(), None, bytes);
         if bytes.len() >= BLOCK_BYTES { self.write_block() } else { Ok(()) }

@@ -28,6 +28,7 @@ use super::verify;
 use super::view_cache::ViewCache;
 use super::write_group::WriteGroup;
 use crate::chat_folder::folder_name;
+use crate::error::place;
 use crate::rules::{
     Appending, Batch, BatchState, LedgerAddition, PlannedRotation, PreparedRotation, TextBlob,
     source_logs,
@@ -182,8 +183,8 @@ impl ChatFiles {
         if let Some(about) = self.stored_about()? {
             let found = about.get("v").and_then(Json::as_u64).unwrap_or(0);
             if found > FORMAT_VERSION {
-                let (path, known) = (self.paths.about.clone(), FORMAT_VERSION);
-                return Err(StorageError::Newer { path, found, known });
+                let (place, known) = (place(&self.paths.about), FORMAT_VERSION);
+                return Err(StorageError::Newer { place, found, known });
             }
             check_min_reader(&self.paths.about, &about)?;
         }
@@ -398,7 +399,7 @@ impl ChatFiles {
 
     fn live_missing_error(&self) -> StorageError {
         let what = "it is missing, though the chat has sealed logs".to_owned();
-        StorageError::Damaged { path: self.paths.live.clone(), what }
+        StorageError::damaged(&self.paths.live, what)
     }
 
     pub(crate) fn is_begun(&self) -> Result<bool, ReadError> {

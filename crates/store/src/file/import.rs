@@ -180,7 +180,7 @@ impl ChatFiles {
             LiveAfterImport::Kept => {
                 let head = view::first_head(&self.env, &self.paths.live)?;
                 let what = "it does not begin with a head".to_owned();
-                let damaged = StorageError::Damaged { path: self.paths.live.clone(), what };
+                let damaged = StorageError::damaged(&self.paths.live, what);
                 Ok(chain.keep_live(head.ok_or(damaged)?))
             }
             LiveAfterImport::New { head, lines } => {

@@ -9,6 +9,7 @@ use super::log::{Fold, LogFile, Span};
 use super::log_reading::scan_log;
 use super::right::HeldRight;
 use super::store_env::Env;
+use crate::error::place;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, leaves_room};
 use crate::rules::{TextBlob, prepare_body, restore_texts};
 use crate::{FORMAT_VERSION, StorageError};
@@ -158,7 +159,7 @@ pub(crate) fn wrap_objects(
     for object in objects {
         let body = Object::from([("event", Json::from("part")), ("data", object.into())]);
         let (line, own) = prepare_body(LineKind::Event, body, &name, bytes_max)
-            .map_err(|refused| StorageError::Refused { path: journal.path.clone(), refused })?;
+            .map_err(|refused| StorageError::Refused { place: place(&journal.path), refused })?;
         lines.push(line);
         texts.extend(own);
     }

@@ -292,7 +292,7 @@ impl LedgerWriter<'_, '_> {
     fn check_first(&self) -> Result<(), StorageError> {
         let (archives, cursor) = (newest_archive(self.env, self.folder)?, (self.cursor)()?);
         match archives > 0 || cursor.is_some_and(|cursor| cursor.get() > 0) {
-            true => Err(StorageError::Damaged { path: live_path(self.folder), what: lost_text() }),
+            true => Err(StorageError::damaged(&live_path(self.folder), lost_text())),
             false => Ok(()),
         }
     }

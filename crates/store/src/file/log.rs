@@ -524,7 +524,7 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     fn damaged_error(&self, what: &str) -> StorageError {
-        StorageError::Damaged { path: self.log.path.clone(), what: what.to_owned() }
+        StorageError::damaged(&self.log.path, what)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::quarantine::live_log;
 use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
+use crate::error::place;
 use crate::line::RawLine;
 use crate::scan::{LogFault, LogScan, scan};
 use crate::{FORMAT_VERSION, StorageError, StorageProblem, StorageProblemKind};
@@ -62,23 +63,15 @@ pub(crate) fn only_own_kind(path: &Path, found: LogScan, len: usize) -> LogScan 
 pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError> {
     let head = scan.lines.first().filter(|found| found.line.event() == Some("head"));
     if head.is_some_and(|found| is_of_other_kind(path, &found.line)) {
-        return Err(StorageError::Damaged {
-            path: path.to_owned(),
-            what: "it is a log of another kind".to_owned(),
-        });
+        return Err(StorageError::damaged(path, "it is a log of another kind"));
     }
     let version = head.and_then(|found| found.line.body.get("data")?.get("v")?.as_u64());
     match version {
-        Some(version) if version > FORMAT_VERSION => Err(StorageError::Newer {
-            path: path.to_owned(),
-            found: version,
-            known: FORMAT_VERSION,
-        }),
+        Some(version) if version > FORMAT_VERSION => {
+            Err(StorageError::Newer { place: place(path), found: version, known: FORMAT_VERSION })
+        }
         Some(_) => Ok(()),
-        None => Err(StorageError::Damaged {
-            path: path.to_owned(),
-            what: "it does not begin with a head".to_owned(),
-        }),
+        None => Err(StorageError::damaged(path, "it does not begin with a head")),
     }
 }
 

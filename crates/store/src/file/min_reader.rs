@@ -7,6 +7,7 @@ use ship_message::json::{Json, Object};
 use super::chat::ChatFiles;
 use super::store_env::Env;
 use crate::StorageError;
+use crate::error::place;
 use crate::line::UnnumberedLine;
 use crate::rules::{READER_VERSION, missing_reader, raised_min_reader, reader_needed};
 
@@ -22,8 +23,8 @@ pub(super) fn min_reader_in(about: &Object) -> Option<u64> {
 pub(super) fn check_min_reader(path: &Path, about: &Object) -> Result<(), StorageError> {
     match missing_reader(min_reader_in(about)) {
         Some(needed) => {
-            let (path, own) = (path.to_owned(), READER_VERSION);
-            Err(StorageError::ReaderTooOld { path, needed, own })
+            let (place, own) = (place(path), READER_VERSION);
+            Err(StorageError::ReaderTooOld { place, needed, own })
         }
         None => Ok(()),
     }
@@ -40,7 +41,7 @@ pub(super) fn raise_min_reader(
     let about = env.read(path)?.and_then(|(_, bytes)| Json::parse_bytes(&bytes).ok());
     let Some(Json::Object(mut about)) = about else {
         let what = "it cannot say which programs may read the chat".to_owned();
-        return Err(StorageError::Damaged { path: path.to_owned(), what });
+        return Err(StorageError::damaged(path, what));
     };
     let Some(raised) = raised_min_reader(min_reader_in(&about), needed) else { return Ok(()) };
     about.set(FIELD, raised);

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 
 use ship_message::json::Object;
 use ship_store::rules::{
@@ -51,8 +50,8 @@ impl Tables {
         let Some(rows) = self.chats.get(key) else { return Ok(false) };
         match missing_reader(rows.min_reader) {
             Some(needed) => {
-                let (path, own) = (PathBuf::from(key.as_str()), READER_VERSION);
-                Err(StorageError::ReaderTooOld { path, needed, own })
+                let (place, own) = (key.to_string(), READER_VERSION);
+                Err(StorageError::ReaderTooOld { place, needed, own })
             }
             None => Ok(true),
         }
