@@ -34,11 +34,11 @@ pub trait ContextLog: Send + Sync {
         limit: usize,
     ) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         Box::pin(async move {
-            let sealed = self.sealed().await?.into_iter();
-            let is_before = |log: &SealedLog| {
-                before.as_ref().is_none_or(|before| (log.first, log.last) < before.range())
-            };
-            Ok(sealed.filter(is_before).take(limit).collect())
+            let sealed = self.sealed().await?;
+            let from = before.map_or(0, |before| {
+                sealed.iter().position(|log| log.name == before).map_or(sealed.len(), |at| at + 1)
+            });
+            Ok(sealed.into_iter().skip(from).take(limit).collect())
         })
     }
 

@@ -189,7 +189,8 @@ impl ChatFiles {
             check_min_reader(&self.paths.about, &about)?;
         }
         for folder in FOLDERS.map(|name| self.paths.chat.join(name)) {
-            if self.env.stat(&folder)?.is_none() {
+            // A link on the way is found by the first write.
+            if self.env.glance(&folder)?.is_none() {
                 self.env.ensure_folder(&folder)?;
             }
         }

@@ -248,14 +248,8 @@ impl ChatRows {
         self.sealed.get(&first.get()).filter(|known| *known == name)?;
         let lines = self.log_lines(name);
         let (head, purged) = (read_head(lines.first()?)?, purge_in_lines(lines.iter()));
-        Some(SealedLog {
-            name: name.clone(),
-            first,
-            last,
-            sealed_at: name.sealed_at(),
-            head,
-            purged,
-        })
+        let (name, sealed_at) = (name.clone(), name.sealed_at());
+        Some(SealedLog { name, first, last, sealed_at, head, purged })
     }
 
     /// Describes all sealed logs, the newest first.

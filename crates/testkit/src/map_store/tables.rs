@@ -9,7 +9,7 @@ use ship_store::rules::{
 };
 use ship_store::{
     About, BlobError, ChatCursor, ChatKey, ChatLook, ChatPage, Holder, RecordName, RotateError,
-    Rotated, Rotation, StorageError, Timestamp,
+    Rotated, Rotation, Seq, StorageError, Timestamp,
 };
 
 use super::MESSAGE_BYTES_MAX;
@@ -111,6 +111,8 @@ impl Tables {
         let rows = rows.ok_or_else(|| RotateError::NoChat(name.chat.clone()))?;
         let Some(sealed) = &name.log else { return Ok(rows.live_source()) };
         let lines = rows.readable_log(sealed)?;
-        Ok(SourceLog::new(lines.into_iter().skip(1), Some(sealed.range())))
+        let range = lines.first().zip(lines.last()).map(|(first, last)| (first.seq, last.seq));
+        let range = range.map(|(first, last)| (Seq::new(first), Seq::new(last)));
+        Ok(SourceLog::new(lines.into_iter().skip(1), range))
     }
 }
