@@ -136,6 +136,10 @@ pub trait Disk: Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a name of a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.remove(path)
+    }
     /// Creates a symbolic link.
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
     /// Returns the properties of a path without following it.

@@ -23,6 +23,7 @@ mod holder;
 mod idle_chats;
 mod import;
 mod inbox_cursor;
+mod index_files;
 mod journal;
 mod known_chats;
 mod known_file;

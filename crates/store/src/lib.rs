@@ -40,6 +40,7 @@ pub mod disk;
 mod error;
 mod file;
 mod import;
+mod index_files;
 mod ledger;
 mod line;
 mod records;
@@ -63,6 +64,7 @@ pub use error::{
 };
 pub use file::FileStore;
 pub use import::{Import, ImportError, ImportPiece, ImportSource, Imported, LiveAfterImport};
+pub use index_files::IndexFiles;
 pub use ledger::Ledger;
 pub use records::{
     Lease, LeaseError, ProjectRecords, RecordError, RecordName, RecordNameError, RecordVersion,

@@ -13,8 +13,8 @@ use ship_message::UiMessage;
 
 use crate::{
     About, BlobError, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatKey, ChatLook, ChatPage,
-    Durability, Head, LedgerLine, MemoryError, Moment, ProjectRecords, ReadError, StorageError,
-    StoreFuture, Timestamp, View,
+    Durability, Head, IndexFiles, LedgerLine, MemoryError, Moment, ProjectRecords, ReadError,
+    StorageError, StoreFuture, Timestamp, View,
 };
 
 /// All chats of a project, and the blobs they share.
@@ -88,6 +88,11 @@ pub trait Store: Send + Sync {
 
     /// Replaces the memory of a chat.
     fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError>;
+
+    /// Returns the search indexes of the chats; `None` if the store keeps none, so that every search reads the logs.
+    fn indexes(&self) -> Option<&dyn IndexFiles> {
+        None
+    }
 
     /// Returns the records and leases of the project.
     fn records(&self) -> &dyn ProjectRecords;

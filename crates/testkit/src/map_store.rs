@@ -30,8 +30,8 @@ use parking_lot::Mutex;
 use ship_store::rules::blob_ref;
 use ship_store::{
     About, BlobError, BlobRef, ChangeFeed, ChangeFuture, ChangedChats, Chat, ChatCursor, ChatKey,
-    ChatPage, Clock as _, MemoryError, Moment, ProjectRecords, StorageError, Store, StoreFuture,
-    TEXT_BYTES_MAX, Timestamp,
+    ChatPage, Clock as _, IndexFiles, MemoryError, Moment, ProjectRecords, ReadError, RecordName,
+    StorageError, Store, StoreFuture, TEXT_BYTES_MAX, Timestamp,
 };
 
 pub use calls::{CallFault, CallStop};
@@ -217,7 +217,58 @@ impl Store for MapStore {
         }))
     }
 
+    fn indexes(&self) -> Option<&dyn IndexFiles> {
+        Some(self)
+    }
+
     fn records(&self) -> &dyn ProjectRecords {
         self
+    }
+}
+
+impl IndexFiles for MapStore {
+    fn read_all(
+        &self,
+        chats: Vec<ChatKey>,
+        piece: &RecordName,
+    ) -> StoreFuture<'_, Vec<Option<Vec<u8>>>, ReadError> {
+        let piece = piece.clone();
+        Box::pin(self.call(CallKind::Read, "read_index", move |tables| {
+            let read = |chat: ChatKey| tables.indexes.get(&(chat, piece.clone())).cloned();
+            Ok(chats.into_iter().map(read).collect())
+        }))
+    }
+
+    fn put(
+        &self,
+        chat: &ChatKey,
+        piece: &RecordName,
+        bytes: Vec<u8>,
+    ) -> StoreFuture<'_, (), StorageError> {
+        let key = (chat.clone(), piece.clone());
+        Box::pin(self.call(CallKind::Write, "put_index", move |tables| {
+            tables.indexes.insert(key, bytes);
+            Ok(())
+        }))
+    }
+
+    fn keep_only(
+        &self,
+        chat: &ChatKey,
+        pieces: Vec<RecordName>,
+    ) -> StoreFuture<'_, (), StorageError> {
+        let chat = chat.clone();
+        Box::pin(self.call(CallKind::Write, "keep_index", move |tables| {
+            tables.indexes.retain(|(owner, piece), _| *owner != chat || pieces.contains(piece));
+            Ok(())
+        }))
+    }
+
+    fn drop_strays(&self) -> StoreFuture<'_, (), StorageError> {
+        Box::pin(self.call(CallKind::Write, "drop_stray_indexes", |tables| {
+            let chats = &tables.chats;
+            tables.indexes.retain(|(owner, _), _| chats.contains_key(owner));
+            Ok(())
+        }))
     }
 }

@@ -53,7 +53,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "store",
-        "conversation file rules disk chat_folder scan store records chat context_log derived ledger run_records \
+        "conversation file rules disk chat_folder scan store index_files records chat context_log derived ledger run_records \
          chat_list store_future import clock changes error line rotation",
     ),
     (

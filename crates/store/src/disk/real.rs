@@ -240,6 +240,11 @@ impl Disk for RealDisk {
         Ok(rustix::fs::unlinkat(parent, name, AtFlags::empty())?)
     }
 
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+    }
+
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
         let (parent, name) = self.parent(path)?;
         Ok(rustix::fs::symlinkat(target, parent, name)?)

@@ -14,6 +14,7 @@ use super::chat::{ChatFiles, Paths};
 use super::chat_list::look_at_logs;
 use super::file_chat::FileChat;
 use super::idle_chats::IdleNotes;
+use super::index_files::FileIndexes;
 use super::known_chats::{ChatListEntry, KnownChats};
 use super::log_reading::first_line;
 use super::message_count;
@@ -26,9 +27,9 @@ use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::{
     About, BlobError, BlobRef, ChangeFuture, ChangedChats, Chat, ChatContent, ChatCursor, ChatKey,
-    ChatLook, ChatOverview, ChatPage, ChatSizes, MemoryError, Moment, OverviewPage, ProjectRecords,
-    ReadError, RepairEffect, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture,
-    StoreOptions,
+    ChatLook, ChatOverview, ChatPage, ChatSizes, IndexFiles, MemoryError, Moment, OverviewPage,
+    ProjectRecords, ReadError, RepairEffect, StorageError, StorageProblem, StorageProblemKind,
+    Store, StoreFuture, StoreOptions,
 };
 
 /// The time after which a waiting caller looks again without a change, on a disk that reports none. Changes are
@@ -43,6 +44,7 @@ pub struct FileStore {
     pub(super) env: Arc<Env>,
     pub(super) open: Arc<OpenChats>,
     records: Arc<FileRecords>,
+    indexes: Arc<FileIndexes>,
     pub(super) idle: Arc<IdleNotes>,
     pub(super) known: Arc<Mutex<KnownChats>>,
 }
@@ -62,9 +64,10 @@ impl FileStore {
     pub fn on_disk(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
         let env = Arc::new(Env::new(disk, options));
         let records = Arc::new(FileRecords::new(Arc::clone(&env)));
+        let indexes = Arc::new(FileIndexes::new(Arc::clone(&env)));
         let open = Arc::new(OpenChats::new(env.options.cache_bytes));
         let idle = Arc::new(IdleNotes::new(Arc::clone(&env)));
-        Self { env, open, records, idle, known: Arc::default() }
+        Self { env, open, records, indexes, idle, known: Arc::default() }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -370,6 +373,10 @@ impl Store for FileStore {
     fn set_memory(&self, chat: &ChatKey, text: String) -> StoreFuture<'_, (), MemoryError> {
         let chat = self.chat(chat);
         blocking(move || chat.set_memory(&text))
+    }
+
+    fn indexes(&self) -> Option<&dyn IndexFiles> {
+        Some(&*self.indexes)
     }
 
     fn records(&self) -> &dyn ProjectRecords {

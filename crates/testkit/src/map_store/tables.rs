@@ -20,6 +20,7 @@ use super::log_rows::ChatRows;
 pub(super) struct Tables {
     pub(super) chats: BTreeMap<ChatKey, ChatRows>,
     pub(super) blobs: Blobs,
+    pub(super) indexes: BTreeMap<(ChatKey, RecordName), Vec<u8>>,
     pub(super) memories: HashMap<ChatKey, String>,
     pub(super) records: BTreeMap<RecordName, (u64, Object)>,
     pub(super) leases: HashMap<RecordName, (u64, Holder)>,
