@@ -28,6 +28,7 @@ mod dates;
 mod index;
 mod irregular;
 mod languages;
+mod merged_segments;
 mod message_index;
 mod message_row;
 mod message_text;
@@ -40,6 +41,7 @@ mod runs;
 mod score;
 mod snippet;
 mod stems;
+mod stored_segment;
 mod term_postings;
 mod terms;
 

@@ -14,12 +14,14 @@ use ship_record::{ChatKey, ContextId, LedgerSeq, LoggedLine, Metadata, Seq, Time
 
 use super::arrangement::{Arrangement, NO_MESSAGE};
 use super::index::{MessageValues, PostingSource};
+use super::merged_segments::{TermSource, merged_terms};
 use super::message_row::{
     MessageRow, Names, RowCopy, RowPlace, author_of, author_text, version_digest,
 };
 use super::message_text::{Participant, SearchableMessage, searchable_message};
 use super::postings::{DamagedPostings, Posting};
 use super::question::SearchQuestion;
+use super::stored_segment::StoredSegment;
 use super::term_postings::TermPostings;
 use super::terms::TermReader;
 
@@ -30,11 +32,13 @@ pub struct MessageIndex {
     pub(super) names: Names,
     pub(super) rows: Vec<MessageRow>,
     pub(super) copies: Vec<RowCopy>,
-    /// The newest row of each message, by its chat of origin and its id.
-    known: HashMap<(u32, Arc<str>), u32>,
+    /// The newest row of each message, by its chat of origin and its id; `None` until something is added.
+    known: Option<HashMap<(u32, Arc<str>), u32>>,
+    /// The terms of the first rows.
+    segments: Vec<StoredSegment>,
     /// The terms of the rows from `tail_begin` on.
-    pub(super) tail: TermPostings,
-    pub(super) tail_begin: u32,
+    tail: TermPostings,
+    tail_begin: u32,
     question: Option<SearchQuestion>,
     arrangement: Arrangement,
     is_arranged: bool,
@@ -69,7 +73,8 @@ impl MessageIndex {
             names: Names::default(),
             rows: Vec::new(),
             copies: Vec::new(),
-            known: HashMap::new(),
+            known: None,
+            segments: Vec::new(),
             tail: TermPostings::default(),
             tail_begin: 0,
             question: None,
@@ -109,7 +114,7 @@ impl MessageIndex {
         let key = (self.names.number_of(origin), Arc::<str>::from(id));
         let found = searchable_message(message);
         let digest = found.as_ref().map_or(0, version_digest);
-        let newest = self.known.get(&key).copied();
+        let newest = self.known().get(&key).copied();
         match (newest, place, &found) {
             (None, _, None) => return,
             (Some(row), RowPlace::Line(seq, context), _) if self.is_same(row, digest) => {
@@ -140,8 +145,15 @@ impl MessageIndex {
         if let Some(added) = self.rows.last_mut() {
             added.length = length;
         }
-        self.known.insert(key, row);
+        self.known().insert(key, row);
         self.is_arranged = false;
+    }
+
+    fn known(&mut self) -> &mut HashMap<(u32, Arc<str>), u32> {
+        if self.known.is_none() {
+            self.find_newest();
+        }
+        self.known.get_or_insert_default()
     }
 
     fn is_same(&self, row: u32, digest: u32) -> bool {
@@ -183,13 +195,11 @@ impl MessageIndex {
             }
             false
         });
-        if gone.contains(&true) {
-            self.drop_rows(&gone);
-        }
+        self.drop_rows(&gone);
         self.is_arranged = false;
     }
 
-    /// Drops rows with their terms, and gives the others new numbers.
+    /// Drops rows with their terms, gives the others new numbers, and makes one segment of all.
     fn drop_rows(&mut self, gone: &[bool]) {
         let mut numbers = Vec::with_capacity(gone.len());
         let mut next = 0;
@@ -198,11 +208,85 @@ impl MessageIndex {
             next += u32::from(!is_gone);
         }
         let number_of = |row: u32| numbers.get(row as usize).copied().flatten();
-        self.tail = self.tail.renumbered(number_of);
+        let merged = merged_terms(&self.term_sources(), number_of);
         let mut nth = 0..;
         self.rows.retain(|_| number_of(nth.next().unwrap_or(u32::MAX)).is_some());
         self.copies.retain_mut(|copy| number_of(copy.row).inspect(|row| copy.row = *row).is_some());
         self.find_newest();
+        self.tail = TermPostings::default();
+        self.tail_begin = self.rows.len() as u32;
+        self.segments = match merged {
+            Ok(writer) => vec![writer.finish(0, &self.rows, &self.copies, &self.names)],
+            // The bytes were checked when they were read. Without terms, nothing is found of them.
+            Err(DamagedPostings) => Vec::new(),
+        };
+    }
+
+    fn term_sources(&self) -> Vec<TermSource<'_>> {
+        let stored = self.segments.iter().map(TermSource::Stored);
+        stored.chain([TermSource::Tail(&self.tail, self.tail_begin)]).collect()
+    }
+
+    /// Puts the rows that are in no segment yet into one, and merges it with those before it that are not much larger.
+    pub fn seal_tail(&mut self) -> Result<(), DamagedPostings> {
+        let copied: usize = self.segments.iter().map(|segment| segment.copies).sum();
+        if self.tail_begin as usize == self.rows.len() && copied == self.copies.len() {
+            return Ok(());
+        }
+        let mut begin = self.tail_begin;
+        let mut kept = self.segments.len();
+        while let Some(last) = kept.checked_sub(1).and_then(|last| self.segments.get(last))
+            && last.len / 2 <= self.rows.len() as u32 - begin
+        {
+            (begin, kept) = (last.begin, kept - 1);
+        }
+        let merged = self.segments.get(kept..).unwrap_or_default();
+        let mut sources: Vec<TermSource<'_>> = merged.iter().map(TermSource::Stored).collect();
+        sources.push(TermSource::Tail(&self.tail, self.tail_begin));
+        let writer = merged_terms(&sources, |row| Some(row - begin))?;
+        self.segments.truncate(kept);
+        let copied: usize = self.segments.iter().map(|segment| segment.copies).sum();
+        let rows = self.rows.get(begin as usize..).unwrap_or_default();
+        let copies = self.copies.get(copied..).unwrap_or_default();
+        self.segments.push(writer.finish(begin, rows, copies, &self.names));
+        self.tail = TermPostings::default();
+        self.tail_begin = self.rows.len() as u32;
+        Ok(())
+    }
+
+    /// Returns the segments as bytes. The rows behind them are not in one yet.
+    pub fn segments(&self) -> impl Iterator<Item = &Arc<Vec<u8>>> {
+        self.segments.iter().map(StoredSegment::bytes)
+    }
+
+    /// Forgets the rows that are in no segment, and with them their terms.
+    pub fn forget_unsealed(&mut self) {
+        if self.tail_begin as usize == self.rows.len() {
+            return;
+        }
+        let copied: usize = self.segments.iter().map(|segment| segment.copies).sum();
+        self.rows.truncate(self.tail_begin as usize);
+        self.copies.truncate(copied);
+        self.tail = TermPostings::default();
+        (self.known, self.is_arranged) = (None, false);
+    }
+
+    /// Reads an index from its segments, in their order.
+    ///
+    /// # Errors
+    /// Fails if the bytes are damaged or of another form.
+    pub fn read(
+        chat: ChatKey,
+        segments: impl IntoIterator<Item = Arc<Vec<u8>>>,
+    ) -> Result<Self, DamagedPostings> {
+        let mut index = Self::new(chat);
+        for bytes in segments {
+            let Self { names, rows, copies, segments, .. } = &mut index;
+            segments.push(StoredSegment::read(bytes, names, rows, copies)?);
+        }
+        index.tail_begin = index.rows.len() as u32;
+        index.is_arranged = false;
+        Ok(index)
     }
 
     /// Finds the newest and the first version of each message again.
@@ -222,7 +306,7 @@ impl MessageIndex {
                 *known = (*known).max((copy.seq, copy.row));
             }
         }
-        self.known = newest.into_iter().map(|(key, (_, row))| (key, row)).collect();
+        self.known = Some(newest.into_iter().map(|(key, (_, row))| (key, row)).collect());
     }
 
     /// Returns the number of rows: one for each version of each message.
@@ -294,25 +378,25 @@ impl MessageIndex {
             RowPlace::Entry(_) => None,
         });
         let copies = self.copies.iter().map(|copy| (copy.row, copy.seq, copy.context));
+        let numbers: HashMap<u32, u32> = self.numbers_by_first_version();
         let mut lines: HashMap<u32, Seq> = HashMap::new();
         for (row, seq, _) in
             own.chain(copies).filter(|(.., number)| self.names.text(*number) == context.as_str())
         {
             let first = self.rows.get(row as usize).map_or(row, |row| row.first_version);
-            let newest = self.newest_of(first);
-            if let Some(number) = newest.filter(|number| *number != NO_MESSAGE) {
-                let line = lines.entry(number).or_insert(seq);
+            if let Some(number) = numbers.get(&first) {
+                let line = lines.entry(*number).or_insert(seq);
                 *line = seq.min(*line);
             }
         }
         lines
     }
 
-    /// Returns the message of the ranker that a first version belongs to.
-    fn newest_of(&self, first_version: u32) -> Option<u32> {
-        let first = self.rows.get(first_version as usize)?;
-        let newest = *self.known.get(&(first.origin, Arc::clone(&first.id)))?;
-        self.arrangement.numbers.get(newest as usize).copied()
+    /// Returns the message of the ranker that each first version belongs to.
+    fn numbers_by_first_version(&self) -> HashMap<u32, u32> {
+        let first = |row: u32| self.rows.get(row as usize).map(|row| row.first_version);
+        let rows = self.arrangement.rows.iter().zip(0..);
+        rows.filter_map(|(row, number)| Some((first(*row)?, number))).collect()
     }
 }
 
@@ -334,12 +418,16 @@ impl PostingSource for MessageIndex {
     fn postings(&self, term: &str, call: &mut dyn FnMut(Posting)) -> Result<(), DamagedPostings> {
         let mut found = Vec::new();
         let numbers = &self.arrangement.numbers;
-        self.tail.postings(term, |posting| {
-            let row = self.tail_begin + posting.message;
-            if let Some(number) = numbers.get(row as usize).filter(|it| **it != NO_MESSAGE) {
+        let mut add = |begin: u32, posting: Posting| {
+            let number = numbers.get((begin + posting.message) as usize);
+            if let Some(number) = number.filter(|it| **it != NO_MESSAGE) {
                 found.push(Posting { message: *number, ..posting });
             }
-        });
+        };
+        for segment in &self.segments {
+            segment.postings(term, &mut |posting| add(segment.begin, posting))?;
+        }
+        self.tail.postings(term, |posting| add(self.tail_begin, posting));
         if !found.is_sorted_by_key(|posting| posting.message) {
             found.sort_unstable_by_key(|posting| posting.message);
         }
@@ -353,9 +441,14 @@ impl PostingSource for MessageIndex {
         call: &mut dyn FnMut(&str, u32),
     ) -> Result<(), DamagedPostings> {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
-        self.tail.with_prefix(prefix, |term, messages| {
-            *found.entry(term.to_owned()).or_default() += messages;
-        });
+        let mut add = |term: &str, messages: u32| match found.get_mut(term) {
+            Some(known) => *known += messages,
+            None => drop(found.insert(term.to_owned(), messages)),
+        };
+        for segment in &self.segments {
+            segment.with_prefix(prefix, &mut add)?;
+        }
+        self.tail.with_prefix(prefix, &mut add);
         if self.arrangement.messages.len() < self.rows.len() {
             for (term, messages) in &mut found {
                 *messages = 0;

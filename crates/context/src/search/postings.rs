@@ -36,7 +36,7 @@ impl PostingList {
         self.add_times(message, 1);
     }
 
-    fn add_times(&mut self, message: u32, count: u32) {
+    pub(super) fn add_times(&mut self, message: u32, count: u32) {
         match &mut self.newest {
             Some(newest) if newest.message == message => {
                 newest.count = newest.count.saturating_add(count);

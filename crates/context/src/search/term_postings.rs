@@ -42,19 +42,6 @@ impl TermPostings {
         self.ordered.iter().filter_map(|(term, place)| Some((&**term, self.postings.get(*place)?)))
     }
 
-    /// Returns the postings of the messages that have a new number. The new numbers are in the order of the old ones.
-    pub(super) fn renumbered(&self, number_of: impl Fn(u32) -> Option<u32>) -> Self {
-        let mut kept = Self::default();
-        for (term, postings) in self.iter() {
-            postings.for_each(|Posting { message, count }| {
-                if let Some(number) = number_of(message) {
-                    kept.add(term, number, count);
-                }
-            });
-        }
-        kept
-    }
-
     /// Calls with each posting of a term.
     pub(super) fn postings(&self, term: &str, call: impl FnMut(Posting)) {
         if let Some(postings) = self.places.get(term).and_then(|place| self.postings.get(*place)) {
