@@ -1,5 +1,7 @@
 //! Searches in chats as a model and a program make them.
 
+mod life;
+
 use ship_agent::{
     Agent, ChatKey, ContextOperation, HitPlace, Inbound, MessageSearch, SearchQuery, Stop,
 };

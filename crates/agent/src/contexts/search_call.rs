@@ -27,7 +27,7 @@ pub(super) async fn search_call(
         Ok(query) => query,
         Err(refused) => return Ok(Err(refused)),
     };
-    let found = locked.engine.search.search_in(&*locked.chat, &query).await?;
+    let found = locked.engine.search_in(&*locked.chat, &query).await?;
     Ok(Ok(with_note(&found)))
 }
 

@@ -127,6 +127,7 @@ impl Agent {
                 Err(error) => Err(error),
             };
             locked.lane.release().await;
+            self.engine.index_after_commit(chat.key());
             let (done, sizes) = done?;
             outcome = done.outcome.or(outcome);
             // A message that arrived between the last look and the release of the lane would have no run.

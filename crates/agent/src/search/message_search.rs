@@ -1,25 +1,44 @@
 //! Answers questions about the messages of a chat.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex as SyncMutex;
 use ship_context::search::{
     IndexedMessage, MessageIndex, PostingSource as _, SearchQuestion, SearchSignals, TermReader,
     rank,
 };
 use ship_store::{Chat, ChatKey, ReadError, Store};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::hit_reader::HitReader;
-use super::index_reader::IndexReader;
+use super::index_reader::{IndexReader, ReadBudget};
+use super::kept_index::KeptIndex;
 use super::search_query::{RankedMessage, SearchQuery};
 use super::search_result::{SearchResult, SearchedBy};
 use crate::error::RunError;
+use crate::recent_map::RecentMap;
 
 /// The number of hits more than asked for that are ranked, for those that are gone when they are read.
 const SPARE_HITS: usize = 16;
 
+/// The pages of lines that a search reads into the index before it answers. If more is new, a scan answers.
+const PAGES_BEFORE: usize = 2;
+
+/// The number of chats whose indexes stay in memory at least.
+const CHATS_KEPT: usize = 4;
+
+/// The index of a chat in memory, if it was read. It is used by one task at a time.
+type IndexSlot = Arc<Mutex<Option<KeptIndex>>>;
+
 /// Searches the messages of chats. It needs no agent, so a chat can be searched whatever is wrong with the model.
 pub struct MessageSearch {
     pub(super) store: Arc<dyn Store>,
+    loaded: SyncMutex<RecentMap<ChatKey, IndexSlot>>,
+    /// Whether the logs are read for every search.
+    is_scan: bool,
+    /// Whether the indexes of chats that are gone were removed.
+    has_dropped_strays: AtomicBool,
 }
 
 impl std::fmt::Debug for MessageSearch {
@@ -31,7 +50,17 @@ impl std::fmt::Debug for MessageSearch {
 impl MessageSearch {
     /// Makes a search in the chats of a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self {
+            store,
+            is_scan: false,
+            loaded: SyncMutex::new(RecentMap::new(CHATS_KEPT)),
+            has_dropped_strays: AtomicBool::default(),
+        }
+    }
+
+    /// Makes a search that reads the logs each time, although there may be an index. It finds the same.
+    pub fn scanning(store: Arc<dyn Store>) -> Self {
+        Self { is_scan: true, ..Self::new(store) }
     }
 
     /// Searches in one chat; `None` if there is no such chat.
@@ -53,11 +82,133 @@ impl MessageSearch {
         chat: &dyn Chat,
         query: &SearchQuery,
     ) -> Result<SearchResult, ReadError> {
-        let wide = SearchQuestion::read_widely(&query.words, &mut TermReader::new());
-        let mut read = IndexReader::scan(chat, wide).catch_up(chat).await?;
-        read.add_waiting(chat).await?;
-        read.index.arrange();
-        answer(chat, &read, query, SearchedBy::Scan).await
+        let whole = self.whole_index(chat, &query.words).await?;
+        let found = answer(chat, whole.read(), query, whole.from()).await;
+        whole.give_back();
+        found
+    }
+
+    /// Returns an index that has read everything: that of the chat, or one for this question alone.
+    pub(super) async fn whole_index(
+        &self,
+        chat: &dyn Chat,
+        words: &str,
+    ) -> Result<WholeIndex, ReadError> {
+        if self.is_scan {
+            return scan(chat, words).await;
+        }
+        let mut slot = self.slot(chat.key()).lock_owned().await;
+        let (mut kept, is_whole) = self.read_on(chat, slot.take(), PAGES_BEFORE).await?;
+        if is_whole {
+            kept.read.add_waiting(chat).await?;
+            kept.read.index.arrange();
+            return Ok(WholeIndex::Kept(Box::new(kept), slot));
+        }
+        *slot = kept.if_newest();
+        drop(slot);
+        scan(chat, words).await
+    }
+
+    /// Brings the index of a chat on by up to so many pages of 1,000 lines. Returns whether it has read everything.
+    ///
+    /// # Errors
+    /// Fails if the chat cannot be read.
+    pub async fn index(&self, chat: &ChatKey, pages: usize) -> Result<bool, RunError> {
+        let Some(chat) = self.store.open(chat).await? else { return Ok(true) };
+        let slot = self.slot(chat.key());
+        let mut held = slot.lock().await;
+        let (kept, is_whole) = self.read_on(&*chat, held.take(), pages).await?;
+        *held = kept.if_newest();
+        Ok(is_whole)
+    }
+
+    /// Whether the index of a chat is in memory, so that it is worth being brought on after each commit.
+    pub(crate) fn is_loaded(&self, chat: &ChatKey) -> bool {
+        self.loaded.lock().get(chat).is_some()
+    }
+
+    fn slot(&self, chat: &ChatKey) -> IndexSlot {
+        let mut loaded = self.loaded.lock();
+        if let Some(slot) = loaded.get(chat) {
+            return Arc::clone(slot);
+        }
+        let slot = IndexSlot::default();
+        loaded.insert(chat.clone(), Arc::clone(&slot));
+        slot
+    }
+
+    /// Removes the indexes of chats that are gone, once in a process.
+    async fn drop_strays(&self) {
+        if let Some(files) = self.store.indexes()
+            && !self.has_dropped_strays.swap(true, Ordering::Relaxed)
+        {
+            // What stays is derived, and no search reads it.
+            let _ = files.drop_strays().await;
+        }
+    }
+
+    /// Reads some pages and stores the index. Returns whether it has read everything.
+    async fn read_on(
+        &self,
+        chat: &dyn Chat,
+        known: Option<KeptIndex>,
+        pages: usize,
+    ) -> Result<(KeptIndex, bool), ReadError> {
+        let kept = match known {
+            Some(known) => known,
+            None => {
+                self.drop_strays().await;
+                KeptIndex::load(&*self.store, chat.key()).await
+            }
+        };
+        // Before the logs are read: what comes meanwhile makes another size.
+        let sizes = chat.sizes().await?;
+        let (mut kept, is_whole) = kept.catch_up(chat, ReadBudget::Pages(pages)).await?;
+        let is_all = is_whole && kept.read.waiting_lines(chat).await?.is_empty();
+        kept.store(&*self.store, chat.key(), Some(sizes).filter(|_| is_all)).await;
+        Ok((kept, is_whole))
+    }
+}
+
+/// Reads all logs into an index for one question.
+async fn scan(chat: &dyn Chat, words: &str) -> Result<WholeIndex, ReadError> {
+    let wide = SearchQuestion::read_widely(words, &mut TermReader::new());
+    let read = IndexReader::scan(chat, wide).catch_up(chat, ReadBudget::All).await;
+    let (mut read, _) = read?;
+    read.add_waiting(chat).await?;
+    read.index.arrange();
+    Ok(WholeIndex::Scan(Box::new(read)))
+}
+
+/// An index that has read everything, while it is asked.
+pub(super) enum WholeIndex {
+    /// The index of the chat, and its place in memory.
+    Kept(Box<KeptIndex>, OwnedMutexGuard<Option<KeptIndex>>),
+    /// An index for one question.
+    Scan(Box<IndexReader>),
+}
+
+impl WholeIndex {
+    pub(super) fn read(&self) -> &IndexReader {
+        match self {
+            Self::Kept(kept, _) => &kept.read,
+            Self::Scan(read) => read,
+        }
+    }
+
+    fn from(&self) -> SearchedBy {
+        match self {
+            Self::Kept(..) => SearchedBy::Index,
+            Self::Scan(_) => SearchedBy::Scan,
+        }
+    }
+
+    /// Gives the index of the chat back to other searches, without the messages that wait.
+    pub(super) fn give_back(self) {
+        if let Self::Kept(mut kept, mut slot) = self {
+            kept.read.index.forget_unsealed();
+            *slot = kept.if_newest();
+        }
     }
 }
 
@@ -70,7 +221,7 @@ async fn answer(
 ) -> Result<SearchResult, ReadError> {
     let mut reader = TermReader::new();
     let question = SearchQuestion::read(&query.words, read.index.participants(), &mut reader);
-    let ranked = ranked(&read.index, &question, query);
+    let ranked = rank_messages(&read.index, &question, query);
     let purge = read.place.lines.map_or(0, |cursor| cursor.purge);
     let hit_reader = HitReader::new(chat, purge).await?;
     let mut hits = Vec::new();
@@ -85,7 +236,7 @@ async fn answer(
 }
 
 /// Ranks the messages of an index, the best first.
-fn ranked(
+pub(super) fn rank_messages(
     index: &MessageIndex,
     question: &SearchQuestion,
     query: &SearchQuery,

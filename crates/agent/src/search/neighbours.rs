@@ -1,6 +1,6 @@
 //! Finds a message again by its id, with what was said before and after it.
 
-use ship_context::search::{MessageIndex, SearchQuestion, TermReader};
+use ship_context::search::MessageIndex;
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{Chat, ChatKey, ContextId, Metadata, ReadError, Timestamp};
@@ -60,22 +60,31 @@ impl MessageSearch {
         before: usize,
         after: usize,
     ) -> Result<Option<Vec<NeighbourMessage>>, ReadError> {
-        let nothing = SearchQuestion::read_widely("", &mut TermReader::new());
-        let mut read = IndexReader::scan(chat, nothing).catch_up(chat).await?;
-        read.add_waiting(chat).await?;
-        read.index.arrange();
-        let Some(asked) = read.index.find(id) else { return Ok(None) };
-        let purge = read.place.lines.map_or(0, |cursor| cursor.purge);
-        let reader = HitReader::new(chat, purge).await?;
-        let mut found = Vec::new();
-        for number in range_around(&read.index, asked, before, after) {
-            let Some(indexed) = read.index.message(number) else { continue };
-            let Some(message) = reader.message(&indexed).await? else { continue };
-            let is_asked_for = number == asked;
-            found.push(NeighbourMessage { message, context: indexed.context, is_asked_for });
-        }
-        Ok(Some(found))
+        let whole = self.whole_index(chat, "").await?;
+        let found = messages_around(chat, whole.read(), id, before, after).await;
+        whole.give_back();
+        found
     }
+}
+
+async fn messages_around(
+    chat: &dyn Chat,
+    read: &IndexReader,
+    id: &str,
+    before: usize,
+    after: usize,
+) -> Result<Option<Vec<NeighbourMessage>>, ReadError> {
+    let Some(asked) = read.index.find(id) else { return Ok(None) };
+    let purge = read.place.lines.map_or(0, |cursor| cursor.purge);
+    let reader = HitReader::new(chat, purge).await?;
+    let mut found = Vec::new();
+    for number in range_around(&read.index, asked, before, after) {
+        let Some(indexed) = read.index.message(number) else { continue };
+        let Some(message) = reader.message(&indexed).await? else { continue };
+        let is_asked_for = number == asked;
+        found.push(NeighbourMessage { message, context: indexed.context, is_asked_for });
+    }
+    Ok(Some(found))
 }
 
 fn range_around(
