@@ -44,18 +44,3 @@ pub(crate) struct SearchFlags {
     #[arg(long, value_name = "K", default_value_t = HITS, value_parser = parse_limit)]
     pub(crate) limit: u64,
 }
-
-impl SearchFlags {
-    /// Searches in this chat for words alone.
-    pub(crate) fn of_words(words: &str) -> Self {
-        Self {
-            words: vec![words.to_owned()],
-            all_chats: false,
-            role: None,
-            context: None,
-            since: None,
-            until: None,
-            limit: HITS,
-        }
-    }
-}

@@ -331,7 +331,8 @@ impl ChatScreen<'_> {
                 collect_keys(keyboard, super::history::run(session, last, false)).await
             }
             Slash::Search(words) => {
-                collect_keys(keyboard, super::search::run_in_chat(session, &words)).await
+                collect_keys(keyboard, super::search::run_in_chat(session, &self.agent, &words))
+                    .await
             }
             Slash::Edit(_) => self
                 .print_note("/edit writes a message; this question comes first.")

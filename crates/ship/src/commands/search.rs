@@ -4,7 +4,7 @@ mod hit_lines;
 
 use std::process::ExitCode;
 
-use ship_agent::{MessageSearch, SearchQuery, SearchResult, SearchedBy};
+use ship_agent::{Agent, MessageSearch, SearchQuery, SearchResult, SearchedBy};
 use ship_message::Role;
 
 use crate::arguments::{DEFAULT_CHAT, SearchFlags};
@@ -15,9 +15,21 @@ use hit_lines::print_hits;
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, flags: &SearchFlags) -> Result<ExitCode, Failure> {
-    let query = query_of(flags);
-    let found = search(session, &query, flags.all_chats).await?;
-    tell_limits(&found);
+    let search = MessageSearch::new(session.store()?);
+    let found = find(session, &search, flags).await?;
+    print(session, &found)?;
+    if found.from == SearchedBy::Scan && !flags.all_chats {
+        // The answer is there; what follows makes the next one faster. The rest of a long chat is left to later searches.
+        search.index(&session.chat, PAGES_AFTER).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The pages of 1,000 lines that are put into the index after an answer.
+const PAGES_AFTER: usize = 20;
+
+fn print(session: &Session, found: &SearchResult) -> Result<(), Failure> {
+    tell_limits(found);
     if session.json {
         output::print_json(&found.to_json())?;
     } else if found.hits.is_empty() {
@@ -25,25 +37,31 @@ pub(crate) async fn run(session: &Session, flags: &SearchFlags) -> Result<ExitCo
     } else {
         print_hits(session, &found.hits)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Searches in this chat for words, as `/search` does.
-pub(crate) async fn run_in_chat(session: &Session, words: &str) -> Result<ExitCode, Failure> {
-    run(session, &SearchFlags::of_words(words)).await
+pub(crate) async fn run_in_chat(
+    session: &Session,
+    agent: &Agent,
+    words: &str,
+) -> Result<ExitCode, Failure> {
+    let found = agent.search(&session.chat, &SearchQuery::new(words)).await?;
+    print(session, &found.unwrap_or_else(nothing))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-async fn search(
+/// Searches. No agent is needed, so a chat can be searched whatever is wrong with the model.
+async fn find(
     session: &Session,
-    query: &SearchQuery,
-    in_all_chats: bool,
+    search: &MessageSearch,
+    flags: &SearchFlags,
 ) -> Result<SearchResult, Failure> {
-    // No agent is needed, so a chat can be searched whatever is wrong with the model.
-    let search = MessageSearch::new(session.store()?);
-    if in_all_chats {
-        return Ok(search.search_all(query).await?);
+    let query = query_of(flags);
+    if flags.all_chats {
+        return Ok(search.search_all(&query).await?);
     }
-    match search.search(&session.chat, query).await? {
+    match search.search(&session.chat, &query).await? {
         Some(found) => Ok(found),
         // Every project has the default chat, so it is not an error that nothing was said in it yet.
         None if session.chat.as_str() == DEFAULT_CHAT => Ok(nothing()),
