@@ -15,7 +15,6 @@ const CHATS: usize = 10_000;
 const MESSAGES: u64 = 100_000;
 const FOREIGN_BYTES: usize = 62 * 1024 * 1024;
 const LEDGER_LINES: u64 = 1_000_000;
-const STARTS: u32 = 20;
 pub(crate) const KEY: &str = "terminal:main";
 const TIME: &str = "2026-02-05T10:15:00.000Z";
 
@@ -35,8 +34,7 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     history(&ship, report)?;
     ledger(&ship, report)?;
     foreign_log(&ship, report)?;
-    sealed_logs(&ship, report)?;
-    openings(&ship, report)
+    sealed_logs(&ship, report)
 }
 
 /// What a command needed.
@@ -209,21 +207,6 @@ fn sealed_logs(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     let failed = cost(ship, &root, &["send", "hello"]).is_err();
     report.ratio("sends that read a sealed log", f64::from(failed), Want::AtMost(0.0));
     fs::remove_dir_all(root)
-}
-
-fn openings(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
-    let settings = r#"{ "durability": "flush" }"#;
-    let mut each = Vec::new();
-    for turns in [20, 2_000] {
-        let root = ship.project(&format!("turns-{turns}"), settings)?;
-        ship.says(&root, "hello there, how are you?", turns)?;
-        let opened = || (0..STARTS).try_for_each(|_| crate::terminal::to_prompt(ship.chat(&root)));
-        each.push(spent(opened)? / f64::from(STARTS));
-    }
-    let what = "processor to the prompt at 2,000 turns over 20 turns";
-    report.ratio(what, each[1] / each[0].max(0.1), Want::AtMost(2.0));
-    report.note(&format!("{:.1} ms and {:.1} ms", each[0], each[1]));
-    Ok(())
 }
 
 impl Ship {

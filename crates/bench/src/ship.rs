@@ -15,6 +15,8 @@ use crate::processor;
 use crate::report::{Report, Want};
 
 const STARTS: u32 = 20;
+/// How often the starts of an old chat and of a young one are measured beside each other.
+const STARTS_BESIDE: u32 = 3;
 const TURNS_FOR_BYTES: u32 = 50;
 
 /// The kernel tells processor time in hundredths of a second, whatever it counts in itself.
@@ -37,6 +39,7 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     let folder = tempfile::tempdir_in(folder)?;
     let ship = Ship { program, folder: folder.path().to_owned() };
     start(&ship, report)?;
+    old_start(&ship, report)?;
     turn::bench(&ship, report)?;
     bytes(&ship, report)
 }
@@ -149,6 +152,30 @@ fn start(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     let each = all / f64::from(STARTS);
     report.ratio("ms of processor from start to prompt", each, Want::AtMost(30.0));
     report.note(&format!("{:.1} ms by the clock, the end included", waited.as_secs_f64() * 1000.0));
+    Ok(())
+}
+
+/// Compares a start in an old chat with one in a young chat.
+fn old_start(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
+    let chat = |turns| {
+        let root = ship.project(&format!("turns-{turns}"), r#"{ "durability": "flush" }"#)?;
+        ship.says(&root, "hello there, how are you?", turns)?;
+        io::Result::Ok(root)
+    };
+    let (young, old) = (chat(20)?, chat(2_000)?);
+    let start = |root: &Path| {
+        let starts = || (0..STARTS).try_for_each(|_| crate::terminal::to_prompt(ship.chat(root)));
+        io::Result::Ok(spent(starts)? / f64::from(STARTS))
+    };
+    let (mut first, mut last) = (0.0, 0.0);
+    // One beside the other, so that whatever else the machine does disturbs both.
+    for _ in 0..STARTS_BESIDE {
+        first += start(&young)?;
+        last += start(&old)?;
+    }
+    report.limit("processor to the prompt at 2,000 turns over 20", last / first, 1.5, 1.2);
+    let each = |all: f64| all / f64::from(STARTS_BESIDE);
+    report.note(&format!("{:.1} ms and {:.1} ms", each(last), each(first)));
     Ok(())
 }
 

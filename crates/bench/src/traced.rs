@@ -56,7 +56,17 @@ impl Trace {
     /// The bytes that were read of files whose path ends like this.
     pub(crate) fn bytes_read_of(&self, path: &str) -> u64 {
         let file = format!("{path}>");
-        let reads = self.calls_of(&["read", "pread64"]).filter(|line| line.contains(&file));
+        self.bytes_read(|line| line.contains(&file))
+    }
+
+    /// The bytes that were read of files in a folder.
+    pub(crate) fn bytes_read_below(&self, folder: &Path) -> u64 {
+        let below = format!("<{}/", folder.display());
+        self.bytes_read(|line| line.contains(&below))
+    }
+
+    fn bytes_read(&self, is_counted: impl Fn(&str) -> bool) -> u64 {
+        let reads = self.calls_of(&["read", "pread64"]).filter(|line| is_counted(line));
         reads.filter_map(|line| line.rsplit_once("= ")?.1.trim().parse::<u64>().ok()).sum()
     }
 

@@ -18,6 +18,7 @@
     reason = "in a test, a panic that shows the error is the best report"
 )]
 
+pub mod allocations;
 pub mod chat;
 pub mod clock;
 pub mod contract;

@@ -54,14 +54,15 @@ pub fn counted_calls(stderr: &str) -> Option<usize> {
 /// When the compiler refuses the source.
 pub fn shim() -> Option<&'static Path> {
     static SHIM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    SHIM.get_or_init(compile).as_deref()
+    SHIM.get_or_init(|| compile("faults", SOURCE)).as_deref()
 }
 
-/// The library stays beside the test program, under a name that says which source it was made from.
-fn compile() -> Option<PathBuf> {
-    let digest = Sha256::digest(SOURCE.as_bytes());
+/// Compiles a library of C to preload. It stays beside the test program, under a name that says which source it was
+/// made from.
+pub(crate) fn compile(name: &str, source: &str) -> Option<PathBuf> {
+    let digest = Sha256::digest(source.as_bytes());
     let name =
-        format!("faults-{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+        format!("{name}-{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
     let program = std::env::current_exe().unwrap();
     let library = program.with_file_name(format!("{name}.so"));
     if library.is_file() {
@@ -73,7 +74,7 @@ fn compile() -> Option<PathBuf> {
     match compiler.stdin(Stdio::piped()).spawn() {
         Ok(mut child) => {
             use std::io::Write as _;
-            child.stdin.take().unwrap().write_all(SOURCE.as_bytes()).unwrap();
+            child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
             assert!(child.wait().unwrap().success(), "the shim does not compile");
         }
         Err(error) => {

@@ -1,9 +1,11 @@
-//! What a turn costs in the command: time on the processor, system calls and syncs, and how the time grows with the
-//! messages in the window.
+//! What a turn costs in the command: time on the processor, system calls, syncs, allocations and bytes read, and how
+//! the time grows with the messages in the window.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use ship_testkit::allocations;
 
 use super::{Ship, Talk};
 use crate::report::Report;
@@ -18,6 +20,7 @@ const LINE: &str = "hello there, how are you?";
 pub(super) fn bench(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     time(ship, report)?;
     calls(ship, report)?;
+    allocations_of_a_turn(ship, report)?;
     growth(ship, report)
 }
 
@@ -47,11 +50,47 @@ fn calls(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
         report.skipped("the calls of a turn: there is no `strace` here");
         return Ok(());
     };
-    let each = |count: fn(&Trace) -> usize| {
+    let each = |count: &dyn Fn(&Trace) -> u64| {
         count(&many).saturating_sub(count(&few)) as f64 / f64::from(TRACED_TURNS)
     };
-    report.limit("syncs of a turn", each(Trace::syncs), 4.0, 2.0);
-    report.limit("system calls of a turn", each(Trace::calls), 250.0, 150.0);
+    report.limit("syncs of a turn", each(&|trace| trace.syncs() as u64), 4.0, 2.0);
+    report.limit("system calls of a turn", each(&|trace| trace.calls() as u64), 250.0, 150.0);
+    let read = each(&|trace| trace.bytes_read_below(&root));
+    report.note(&format!("{read:.0} bytes read of files in a turn"));
+    if let Some(sent) = Trace::of(&ship.command(&root, &["send", LINE]))? {
+        let turns = 2 * FIRST_TURNS + TRACED_TURNS;
+        let (calls, syncs, read) = (sent.calls(), sent.syncs(), sent.bytes_read_below(&root));
+        report.note(&format!(
+            "`ship send` after {turns} turns: {calls} calls, {syncs} syncs, {read} bytes read of files"
+        ));
+    }
+    Ok(())
+}
+
+/// Counts the allocations of a turn, as the difference between a long talk and a short one.
+fn allocations_of_a_turn(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
+    let counted = |turns| {
+        let root = ship.project(&format!("allocations-{turns}"), "{}")?;
+        let mut command = ship.chat(&root);
+        if !allocations::count_in(&mut command) {
+            return Ok(None);
+        }
+        command.stderr(Stdio::piped());
+        let mut talk = Talk::begin(command)?;
+        let told = talk.child.stderr.take();
+        (0..turns).try_for_each(|_| talk.turn(LINE).map(drop))?;
+        talk.end()?;
+        let mut text = String::new();
+        told.map_or(Ok(0), |mut told| told.read_to_string(&mut text))?;
+        io::Result::Ok(allocations::counted(&text))
+    };
+    let (few, many) = (counted(FIRST_TURNS)?, counted(FIRST_TURNS + TRACED_TURNS)?);
+    let (Some(few), Some(many)) = (few, many) else {
+        report.skipped("the allocations of a turn: there is no C compiler, or no glibc");
+        return Ok(());
+    };
+    let each = many.saturating_sub(few) as f64 / f64::from(TRACED_TURNS);
+    report.limit("allocations of a turn", each, 4_000.0, 1_500.0);
     Ok(())
 }
 
