@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use ship_context::KnownTools;
 use ship_message::json::{Json, Object};
-use ship_provider::{HostForm, Provider, ToolSpec};
+use ship_provider::{HostForm, Provider};
 use ship_store::{ChatKey, Clock, ContextEvent, LaneHolder, StorageProblem, Store};
 use tokio::sync::Mutex;
 
@@ -52,7 +52,7 @@ use crate::records::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
 use crate::search::MessageSearch;
-use crate::tokens::TokenMeter;
+use crate::tokens::{OfferedTools, TokenMeter};
 use crate::tool::Tool;
 use host_memory::HostMemory;
 use notice_buffer::NoticeBuffer;
@@ -64,6 +64,8 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: BTreeMap<String, Tool>,
+    /// The same tools as a model is offered them.
+    pub(crate) offered: OfferedTools,
     pub(crate) project: Arc<dyn ProjectSource>,
     /// The role that takes the place of the project's.
     pub(crate) role: Option<String>,
@@ -90,6 +92,11 @@ pub(crate) struct Engine {
     pub(crate) warned: Arc<Mutex<RecentMap<String, ()>>>,
 }
 
+/// Returns tools as a model is offered them.
+pub(crate) fn offered_tools(tools: &BTreeMap<String, Tool>) -> OfferedTools {
+    OfferedTools::new(tools.values().map(|tool| tool.spec().clone()).collect())
+}
+
 impl KnownTools for Engine {
     fn is_safe_to_repeat(&self, name: &str) -> bool {
         self.tools.get(name).is_some_and(Tool::is_safe_to_repeat)
@@ -102,10 +109,10 @@ impl KnownTools for Engine {
 
 impl Engine {
     /// Returns the tools that the model is offered: none, if its host takes none.
-    pub(crate) fn offered_tools(&self) -> Vec<ToolSpec> {
+    pub(crate) fn offered_tools(&self) -> OfferedTools {
         match self.provider.recipe().forms.has(HostForm::NoTools) {
-            true => Vec::new(),
-            false => self.tools.values().map(|tool| tool.spec().clone()).collect(),
+            true => OfferedTools::default(),
+            false => self.offered.clone(),
         }
     }
 

@@ -74,6 +74,11 @@ impl RunLogKind {
 pub trait RunLog: Send + Sync {
     /// Writes one line.
     fn write(&self, chat: &ChatKey, note: RunLogEntry);
+
+    /// Whether the bodies of requests are written. They are as large as the window, so they are not copied for nothing.
+    fn wants_payload(&self) -> bool {
+        true
+    }
 }
 
 /// A log that writes nothing.
@@ -82,4 +87,8 @@ pub struct NoLog;
 
 impl RunLog for NoLog {
     fn write(&self, _: &ChatKey, _: RunLogEntry) {}
+
+    fn wants_payload(&self) -> bool {
+        false
+    }
 }

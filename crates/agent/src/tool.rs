@@ -178,7 +178,7 @@ pub struct ToolContext {
     /// The id of the call.
     pub call_id: String,
     /// The messages, as the run sees them.
-    pub view: Arc<[Arc<UiMessage>]>,
+    pub view: Arc<[UiMessage]>,
     /// The index of the message that the run answers.
     pub current_user_message: Option<usize>,
     pub(crate) host: Arc<dyn ToolHost>,

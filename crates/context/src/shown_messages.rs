@@ -7,6 +7,7 @@
 //! text stands at the head of the person's next message, because it is no answer of the model.
 
 use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
@@ -30,12 +31,11 @@ pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Ve
     let mut references: Vec<UiPart> = Vec::new();
     let show = |message: &M| {
         let message = message.borrow();
-        if is_reference(message) {
+        let form = kept_form(message, limits);
+        let mut shown = form.changed.as_ref().unwrap_or(message).clone();
+        if form.is_reference {
             references.extend(message.parts().iter().cloned());
-            return UiMessage::new(message.id().unwrap_or_default(), message.role(), Vec::new());
-        }
-        let mut shown = kept_form(message, limits);
-        if shown.role() == Role::User && !references.is_empty() {
+        } else if !references.is_empty() && shown.role() == Role::User {
             shown.parts_mut().splice(..0, references.drain(..));
         }
         shown
@@ -46,20 +46,24 @@ pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShowRules) -> Ve
 /// The form in which a message is shown, kept with the message.
 struct ShownForm {
     limits: ShowRules,
+    /// Whether its parts stand at the head of the person's next message, and not here.
+    is_reference: bool,
     /// Nothing if the message is shown as it is.
     changed: Option<UiMessage>,
 }
 
-/// Returns a message as it is shown, from what is kept with it if it was shown before.
-fn kept_form(message: &UiMessage, limits: ShowRules) -> UiMessage {
-    let form = message.derived(
-        |form: &ShownForm| form.limits == limits,
-        || {
-            let shown = shown_message(message, limits);
-            ShownForm { limits, changed: (!shown.shares_content(message)).then_some(shown) }
-        },
-    );
-    form.changed.as_ref().unwrap_or(message).clone()
+/// Returns the form in which a message is shown, from what is kept with it if it was shown before.
+fn kept_form(message: &UiMessage, limits: ShowRules) -> Arc<ShownForm> {
+    let make = || {
+        let is_reference = is_reference(message);
+        let shown = match is_reference {
+            true => UiMessage::new(message.id().unwrap_or_default(), message.role(), Vec::new()),
+            false => shown_message(message, limits),
+        };
+        let changed = (!shown.shares_content(message)).then_some(shown);
+        ShownForm { limits, is_reference, changed }
+    };
+    message.derived(|form: &ShownForm| form.limits == limits, make)
 }
 
 fn shown_message(message: &UiMessage, limits: ShowRules) -> UiMessage {

@@ -1,7 +1,5 @@
 //! Prepares the messages of a chat for a model.
 
-use std::sync::Arc;
-
 use ship_context::compact::PrunedOutputs;
 use ship_context::{ShowRules, shown_to_model};
 use ship_message::UiMessage;
@@ -9,7 +7,7 @@ use ship_message::UiMessage;
 /// Returns the messages as a model is shown them: those of the context, and the run's own so far.
 pub(crate) fn show_messages(
     limits: ShowRules,
-    messages: &[Arc<UiMessage>],
+    messages: &[UiMessage],
     so_far: Option<&UiMessage>,
     pruned: &PrunedOutputs,
 ) -> Vec<UiMessage> {

@@ -150,7 +150,7 @@ impl CompactionPlan {
         carried.is_raised = false;
         carried.pruned.extend(self.pruned);
         // The marks of messages that the summary replaces are not needed any more.
-        let stays = cut.kept.iter().map(|at| &*self.messages[*at]);
+        let stays = cut.kept.iter().map(|at| &self.messages[*at]);
         carried.pruned = carried.pruned.retain_messages(stays);
         carried.failures = summed.failures;
         carried.cool_until = summed.cool_until;
@@ -215,7 +215,7 @@ impl CompactionPlan {
     }
 
     fn messages_at(&self, places: &[usize]) -> Vec<&UiMessage> {
-        places.iter().map(|at| &*self.messages[*at]).collect()
+        places.iter().map(|at| &self.messages[*at]).collect()
     }
 
     /// Warns that the floor fills the budget: the caller once for a chat, and the log once until the settings change,
@@ -261,7 +261,7 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
 
 /// Returns the lines that stay: ranges of the old log. The last range is open, so that lines that
 /// come meanwhile stay too.
-fn pieces_that_stay(view: &View, cut: &Cut, messages: &[Arc<UiMessage>]) -> Vec<LogPiece> {
+fn pieces_that_stay(view: &View, cut: &Cut, messages: &[UiMessage]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| messages[*at].id()).collect();
     let stays = |message: &UiMessage| ids.contains(&message.id());
     let mut pieces: Vec<LogPiece> = Vec::new();

@@ -87,7 +87,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     if let Some(event) = last_rotation(view) {
         let sealed = sealed_by(chat, view, event).await?;
         let summary = messages.iter().find(|message| is_summary(message));
-        let cursor = cursor(event, sealed, summary.map(|message| &**message));
+        let cursor = cursor(event, sealed, summary);
         value.set("compaction", cursor);
     }
     Ok(value)

@@ -23,7 +23,7 @@ const SUMMARY_MARGIN: u64 = 16;
 
 /// Everything that is known before a compaction.
 pub(super) struct CompactionPlan {
-    pub(super) messages: Arc<[Arc<UiMessage>]>,
+    pub(super) messages: Arc<[UiMessage]>,
     pub(super) open: Vec<bool>,
     pub(super) load: RequestLoad,
     pub(super) goal: CompactionGoal,
@@ -108,7 +108,7 @@ pub(super) async fn plan(
         }
     };
     let mut weights: Vec<u64> = (0..context_messages.len()).map(weigh).collect();
-    let messages: Vec<&UiMessage> = context_messages.iter().map(Arc::as_ref).collect();
+    let messages: Vec<&UiMessage> = context_messages.iter().collect();
     // An event among the messages records what is pruned.
     let pruned = match work.locked.chat.log().features().holds_events {
         true => {
@@ -268,7 +268,7 @@ impl CompactionPlan {
     }
 
     pub(super) fn size_of(&self, kept: &[usize]) -> LogSize {
-        LogSize::of_messages(kept.iter().map(|at| &*self.messages[*at]))
+        LogSize::of_messages(kept.iter().map(|at| &self.messages[*at]))
     }
 
     /// Chooses the first method that is enough. A preview and the compaction itself both ask here.
@@ -352,7 +352,7 @@ mod tests {
     /// A plan for messages of these tokens with a floor of 100 and a trigger of 1,100, so that 500 are left.
     fn plan(weights: &[u64]) -> CompactionPlan {
         let message = |at| UiMessage::new(format!("m{at}"), Role::User, vec![UiPart::text("ahoy")]);
-        let messages = (0..weights.len()).map(|at| Arc::new(message(at))).collect();
+        let messages = (0..weights.len()).map(message).collect();
         let limits = TokenLimits { tokens: 1_100, window: None, is_guess: false, answer: 100 };
         CompactionPlan {
             messages,
@@ -427,7 +427,7 @@ mod tests {
         let with_summary = |tokens: u64| {
             let mut plan = plan(&[tokens, 100, 100]);
             let mut messages = plan.messages.to_vec();
-            messages[0] = Arc::new(UiMessage::parse(summary).unwrap());
+            messages[0] = UiMessage::parse(summary).unwrap();
             plan.messages = messages.into();
             plan
         };

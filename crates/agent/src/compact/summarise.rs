@@ -4,8 +4,6 @@
 //! the messages after a call that fails; the summary before it was paid for and is used. A model that fails is not
 //! asked for a while, longer each time, and that survives a restart.
 
-use std::sync::Arc;
-
 use ship_context::compact::{
     CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SourceText, SummaryRejection, extract,
     split_off_summary, transcript_entry,
@@ -38,7 +36,7 @@ pub(super) struct SummaryResult {
 pub(super) struct SummarySource<'a> {
     pub(super) messages: &'a [&'a UiMessage],
     /// All messages of the context.
-    pub(super) all: &'a [Arc<UiMessage>],
+    pub(super) all: &'a [UiMessage],
     /// The chat as a request.
     pub(super) chat: ChatRequest<'a>,
     /// Whether the provider has just refused that request for its size.

@@ -12,7 +12,7 @@ use super::error::ConversationError;
 use super::store::ConversationStore;
 use crate::built_in_tools::context_tools;
 use crate::conversation_log::{ConversationLog, conversation_chat};
-use crate::engine::{ActiveConversation, Agent, ChatMemory, Engine, SystemSources};
+use crate::engine::{ActiveConversation, Agent, ChatMemory, Engine, SystemSources, offered_tools};
 use crate::error::RunError;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::records::usage_of_run;
@@ -34,6 +34,7 @@ impl ActiveConversation {
             tools.remove(&tool.spec().name);
         }
         let agent = Engine {
+            offered: offered_tools(&tools),
             tools,
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             message_ids: Arc::new(kept.clone()),

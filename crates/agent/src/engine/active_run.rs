@@ -38,7 +38,7 @@ pub(crate) struct RunState {
     pub(crate) position: Position,
     /// The last ledger entry that was read.
     inbox: Option<LedgerSeq>,
-    messages: Arc<[Arc<UiMessage>]>,
+    messages: Arc<[UiMessage]>,
     pub(crate) loaded: Vec<String>,
     /// The skills that this run has changed in a conversation.
     pub(crate) skill_changes: Vec<SkillChange>,
@@ -62,8 +62,7 @@ impl RunState {
 
     /// Whether the text of a skill is in a message.
     pub(crate) fn is_prompted(&self, skill: &str) -> bool {
-        let messages = self.messages.iter().map(|message| &**message);
-        skill_changes::is_prompted(skill, messages, &self.skill_changes)
+        skill_changes::is_prompted(skill, self.messages.iter(), &self.skill_changes)
     }
 
     /// Takes over the state of the log from a view of it.
@@ -116,16 +115,16 @@ impl ActiveRun {
     }
 
     /// Returns the messages before this run, and the run's own so far as a model is shown it.
-    pub(crate) async fn messages_with(&self, so_far: Option<&UiMessage>) -> Vec<Arc<UiMessage>> {
+    pub(crate) async fn messages_with(&self, so_far: Option<&UiMessage>) -> Vec<UiMessage> {
         let state = self.state.lock().await;
         let so_far = so_far.filter(|message| !message.parts().is_empty());
         let own = so_far.map(|so_far| skill_changes::with_prompts(so_far, &state.skill_changes));
-        let own = own.into_iter().flatten().map(Arc::new);
+        let own = own.into_iter().flatten();
         state.messages.iter().cloned().chain(own).collect()
     }
 
     /// Returns the messages before this run.
-    pub(crate) async fn messages(&self) -> Arc<[Arc<UiMessage>]> {
+    pub(crate) async fn messages(&self) -> Arc<[UiMessage]> {
         Arc::clone(&self.state.lock().await.messages)
     }
 

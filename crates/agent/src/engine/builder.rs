@@ -1,12 +1,13 @@
 //! Builds an agent: every part has a default, and each can be replaced.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ship_provider::{Offline, Provider};
 use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 use tokio::sync::Mutex;
 
-use super::{Agent, Engine};
+use super::{Agent, Engine, offered_tools};
 use crate::built_in_tools::{built_in_tools, context_tools};
 use crate::chat::LedgerMessageIds;
 use crate::id_source::{IdSource, RandomIds};
@@ -164,12 +165,15 @@ impl AgentBuilder {
         // Last, because the later of two tools with one name stays in the map.
         tools.extend(self.tools);
         let store = self.store.unwrap_or_else(in_memory);
+        let tools: BTreeMap<String, Tool> =
+            tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
         Agent::from_engine(Engine {
             search: Arc::new(MessageSearch::new(Arc::clone(&store))),
             store,
             token_meter: Arc::new(TokenMeter::new(self.provider.model())),
             provider: self.provider,
-            tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect(),
+            offered: offered_tools(&tools),
+            tools,
             project: self.project,
             role: self.role,
             rules: self.rules,

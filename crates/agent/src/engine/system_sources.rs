@@ -97,7 +97,7 @@ impl SystemSources {
     pub(crate) fn new(
         agent: &Engine,
         about: About,
-        messages: &[Arc<UiMessage>],
+        messages: &[UiMessage],
         project: TextsAndSkills,
         memory: ChatMemory,
     ) -> Self {
@@ -170,7 +170,7 @@ impl SystemSources {
 }
 
 /// Returns the metadata of the person's last message.
-pub(crate) fn last_question_metadata(messages: &[Arc<UiMessage>]) -> Option<Metadata<'_>> {
+pub(crate) fn last_question_metadata(messages: &[UiMessage]) -> Option<Metadata<'_>> {
     let last = messages.iter().rev().find(|message| message.role() == Role::User)?;
     Some(Metadata::of(last))
 }

@@ -1,7 +1,5 @@
 //! Shows what a model would be sent now, with the code that makes a request and without changing the chat.
 
-use std::sync::Arc;
-
 use ship_context::compact::PrunedOutputs;
 use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recover};
 use ship_message::UiMessage;
@@ -13,7 +11,6 @@ use crate::chat::{
     Activation, CompactionState, LEDGER_PAGE, inbound_id_in, is_message, loaded_skills,
     pruned_outputs, view_messages,
 };
-use crate::digest::digest;
 use crate::engine::{
     Agent, ChatMemory, CompactionTrigger, Engine, SystemSources, last_question_metadata,
 };
@@ -70,7 +67,7 @@ impl Agent {
             Some(open) => RequestInputs::read(agent, &**open).await?,
             None => RequestInputs::default(),
         };
-        let messages: Vec<Arc<UiMessage>> =
+        let messages: Vec<UiMessage> =
             found.messages.iter().chain(&found.queued).cloned().collect();
         let question = last_question_metadata(&messages);
         let memory = ChatMemory::read(agent, chat).await;
@@ -85,7 +82,7 @@ impl Agent {
         let mut request =
             PreparedRequest::new(agent, blocks, messages, found.so_far.as_ref(), &found.pruned);
         let queued = PreparedRequest::new(agent, Vec::new(), queued, None, &found.pruned);
-        request.shown.extend(queued.shown);
+        request.add_shown(queued.shown);
         if let (Some(open), Some(carried)) = (&open, &found.carry) {
             agent.remember_counts(&**open, carried).await?;
         }
@@ -103,7 +100,7 @@ impl Agent {
             messages,
             queued: found.queued.len(),
             parked: found.parked,
-            tools,
+            tools: tools.specs().to_vec(),
             trigger,
             window_tokens: agent.window_tokens(),
             host: agent.describe_host(),
@@ -138,7 +135,7 @@ impl Engine {
             recipe: &written.recipe,
             system: &block_digests(&request.blocks),
             system_tokens: &tokens.system,
-            tools: &digest(request.tools_text().as_bytes()),
+            tools: request.tools.sha256(),
             tokens: &sums,
             sequence: &sequence,
             digests: &SequenceDigests::of(&sequence, last.as_deref()),
@@ -153,9 +150,9 @@ impl Engine {
 /// The inputs of the next request in a chat.
 #[derive(Default)]
 struct RequestInputs {
-    messages: Vec<Arc<UiMessage>>,
+    messages: Vec<UiMessage>,
     so_far: Option<UiMessage>,
-    queued: Vec<Arc<UiMessage>>,
+    queued: Vec<UiMessage>,
     loaded: Vec<String>,
     channel: Option<String>,
     activation: Option<Activation>,
@@ -183,7 +180,7 @@ impl RequestInputs {
                     None => agent.message_ids.inbound_id(line.seq, nth),
                 };
                 let note = note.filter(|_| nth == 0);
-                Some(Arc::new(promoted_message(entry, id, note)))
+                Some(promoted_message(entry, id, note))
             }
             LedgerBody::Delivery(_) => None,
         });

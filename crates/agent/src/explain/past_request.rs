@@ -10,7 +10,7 @@ use ship_store::{Chat, ChatKey, Store, Timestamp};
 use crate::engine::Agent;
 use crate::error::RunError;
 use crate::records::{RebuiltRequest, RecordedRequest, read_records, rebuild};
-use crate::tokens::{PieceTokens, RequestPieces, TokenMeter};
+use crate::tokens::{OfferedTools, PieceTokens, RequestPieces, TokenMeter};
 
 /// An earlier request, rebuilt from its record.
 #[derive(Clone, Debug)]
@@ -91,8 +91,9 @@ impl Agent {
     /// to the recorded numbers, on which the decisions of that time were based.
     pub fn piece_tokens(&self, past: &PastRequest) -> PieceTokens {
         let (inner, record) = (&*self.engine, &past.call.record);
+        let tools = OfferedTools::new(past.tools.clone());
         let pieces =
-            RequestPieces { blocks: &past.blocks, messages: &past.messages, tools: &past.tools };
+            RequestPieces { blocks: &past.blocks, messages: &past.messages, tools: &tools };
         let model = &record.recipe.model;
         let weighed = match model == inner.provider.model() {
             _ if record.tokens.is_rough => pieces.rough_tokens(),

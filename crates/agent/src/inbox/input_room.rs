@@ -8,12 +8,11 @@ use std::cell::LazyCell;
 
 use ship_context::{SystemBlock, file_tokens_at_most, shown_to_model};
 use ship_message::{UiMessage, UiPart};
-use ship_provider::ToolSpec;
 use ship_store::{LedgerBody, LedgerLine};
 
 use crate::engine::Engine;
 use crate::inbound::promoted_message;
-use crate::tokens::RequestPieces;
+use crate::tokens::{OfferedTools, RequestPieces};
 
 /// The most tokens around a message, a block or a tool, which a format adds to its text.
 const MARGIN: u64 = 32;
@@ -38,7 +37,7 @@ type ReadFixedPart<'a> = Box<dyn FnOnce() -> FixedPart + Send + 'a>;
 /// The part of a request that is there without any message.
 struct FixedPart {
     blocks: Vec<SystemBlock>,
-    tools: Vec<ToolSpec>,
+    tools: OfferedTools,
     /// The room that is left for certain, without counting.
     room_at_least: u64,
 }
@@ -97,7 +96,7 @@ impl FixedPart {
     fn new(agent: &Engine, blocks: Vec<SystemBlock>) -> Self {
         let tools = agent.offered_tools();
         let texts = blocks.iter().map(|block| block.text.len());
-        let schemas = tools.iter().map(|tool| tool.to_json().to_string().len());
+        let schemas = tools.texts().iter().map(String::len);
         let tokens_at_most: u64 = texts.chain(schemas).map(|bytes| bytes as u64 + MARGIN).sum();
         let limits = agent.token_limits(false);
         let budget = limits.largest_request().map_or(limits.tokens, |it| it.min(limits.tokens));

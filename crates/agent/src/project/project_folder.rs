@@ -62,9 +62,13 @@ impl RunLog for ProjectRunLog {
         for (name, value) in note.texts {
             entry = entry.message(name, value);
         }
-        if let Some(body) = note.payload.filter(|_| self.logs.options().payload) {
+        if let Some(body) = note.payload.filter(|_| self.wants_payload()) {
             entry = entry.payload("body", Json::parse(&body).unwrap_or_else(|_| body.into()));
         }
         self.logs.write(entry);
+    }
+
+    fn wants_payload(&self) -> bool {
+        self.logs.options().payload
     }
 }

@@ -4,8 +4,6 @@
 //! message that the run was writing. That message is in the log after the run has ended, and before that in its
 //! journal. Everything else is in the record and in blobs. The present settings do not matter.
 
-use std::sync::Arc;
-
 use ship_context::compact::PrunedOutputs;
 use ship_context::{Journal, ShowRules, SystemBlock};
 use ship_message::json::Json;
@@ -257,12 +255,12 @@ impl ChatLogs {
         let in_view =
             |view: &View| view_messages(view).into_iter().find(|one| one.id() == Some(id));
         if let Some(found) = self.live.as_ref().and_then(in_view) {
-            return Ok(Some(Arc::unwrap_or_clone(found)));
+            return Ok(Some(found));
         }
         for log in self.sealed.iter().filter(|log| log.head.generation >= at.generation) {
             let view = chat.log().sealed_view_if_readable(&log.name).await?;
             if let Some(found) = view.as_ref().and_then(in_view) {
-                return Ok(Some(Arc::unwrap_or_clone(found)));
+                return Ok(Some(found));
             }
         }
         let journal = Journal::read(&chat.runs().journal().await?);

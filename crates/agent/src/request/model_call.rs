@@ -90,8 +90,6 @@ impl<'a> ModelCall<'a> {
     ) -> Result<Self, RunError> {
         let agent = &work.locked.engine;
         let system = block_digests(&prepared.blocks);
-        let tools = prepared.tools_text();
-        let tools_sha256 = digest(tools.as_bytes());
         let pieces = prepared.pieces();
         let counted = is_counted.then(|| agent.token_meter.count_pieces(pieces));
         let weights = counted
@@ -128,7 +126,7 @@ impl<'a> ModelCall<'a> {
                     recipe: &compiled.recipe,
                     system: &system,
                     system_tokens: &weights.system,
-                    tools: &tools_sha256,
+                    tools: prepared.tools.sha256(),
                     tokens: &tokens,
                     sequence: &sequence,
                     digests: &digests,
@@ -143,7 +141,8 @@ impl<'a> ModelCall<'a> {
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
             keep_text(work, sha256, &block.text, "text/markdown").await;
         }
-        keep_text(work, &tools_sha256, &tools, "application/json").await;
+        let (sha256, tools) = (prepared.tools.sha256(), prepared.tools.record());
+        keep_text(work, sha256, tools, "application/json").await;
         let record = RequestRecord {
             id: new_id(work),
             request_id: work.request_id.clone(),
@@ -151,7 +150,7 @@ impl<'a> ModelCall<'a> {
             ts: agent.clock.now(),
             shown,
             system,
-            tools: tools_sha256,
+            tools: sha256.to_owned(),
             recipe: compiled.recipe.clone(),
             rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
@@ -175,17 +174,17 @@ impl<'a> ModelCall<'a> {
         Ok(Self { compiled, record, weight })
     }
 
-    /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and the
-    /// ids of the others.
-    pub(crate) async fn log_call(&self, work: &ActiveRun, ids: &[String], logged: usize) {
-        let known = ids.len().min(logged);
-        let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
-        let new = work.messages().await;
-        let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
-        let mut note = body_log_entry(&self.record, self.compiled.body.clone());
-        note.fields.push(("olderMessages", older.into()));
+    /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and the number
+    /// of the others, which `logged` gives. Returns the number of all. The record of the call tells which they are.
+    pub(crate) async fn log_call(&self, work: &ActiveRun, logged: usize) -> usize {
+        let messages = work.messages().await;
+        let (older, new) = messages.split_at(messages.len().min(logged));
+        let new = new.iter().map(UiMessage::to_json).collect::<Vec<_>>();
+        let mut note = body_log_entry(work, &self.record, &self.compiled.body);
+        note.fields.push(("olderMessages", (older.len() as u64).into()));
         note.texts.push(("newMessages", new.into()));
         work.log(note);
+        messages.len()
     }
 
     /// Makes the call. Every other body that is sent instead of this one is recorded before it is sent, and the
@@ -295,7 +294,7 @@ fn new_id(work: &ActiveRun) -> String {
 }
 
 /// Makes the log line of a body that is sent.
-fn body_log_entry(record: &RequestRecord, body: String) -> RunLogEntry {
+fn body_log_entry(work: &ActiveRun, record: &RequestRecord, body: &str) -> RunLogEntry {
     let difference = record.shared_prefix.difference.as_deref();
     RunLogEntry {
         kind: RunLogKind::LlmRequest,
@@ -308,7 +307,7 @@ fn body_log_entry(record: &RequestRecord, body: String) -> RunLogEntry {
             ("stableTokens", record.shared_prefix.tokens.into()),
             ("firstDifference", difference.map_or(Json::Null, Json::from)),
         ],
-        payload: Some(body),
+        payload: work.locked.engine.log.wants_payload().then(|| body.to_owned()),
         ..RunLogEntry::default()
     }
 }
@@ -352,7 +351,7 @@ async fn record_resent(
     if let Err(error) = write_record(work, &record).await {
         log_not_recorded(work, &error);
     }
-    work.log(body_log_entry(&record, body.clone()));
+    work.log(body_log_entry(work, &record, &body));
     (record, body.into())
 }
 

@@ -1,18 +1,18 @@
 //! The content of a request, and the request compiled from it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ship_context::compact::PrunedOutputs;
 use ship_context::{SystemBlock, file_tokens_at_most, surely_fits};
-use ship_message::json::{Array, Json};
+use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
+use ship_provider::{ProviderError, Recipe, Request};
 
 use super::message_counts::count_messages;
 use crate::blocking_work::blocking;
 use crate::chat::show_messages;
 use crate::engine::{ActiveRun, Engine};
-use crate::tokens::RequestPieces;
+use crate::tokens::{OfferedTools, RequestPieces};
 
 /// The content of a request before it is compiled.
 #[derive(Clone)]
@@ -20,14 +20,15 @@ pub(crate) struct PreparedRequest {
     pub(crate) blocks: Vec<SystemBlock>,
     system: Vec<String>,
     pub(crate) shown: Vec<UiMessage>,
-    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tools: OfferedTools,
+    size: OnceLock<MessagesSize>,
 }
 
 impl PreparedRequest {
     pub(crate) fn new(
         agent: &Engine,
         blocks: Vec<SystemBlock>,
-        message: &[Arc<UiMessage>],
+        message: &[UiMessage],
         so_far: Option<&UiMessage>,
         pruned: &PrunedOutputs,
     ) -> Self {
@@ -37,6 +38,7 @@ impl PreparedRequest {
             blocks,
             shown: show_messages(limits, message, so_far, pruned),
             tools: agent.offered_tools(),
+            size: OnceLock::new(),
         }
     }
 
@@ -46,15 +48,27 @@ impl PreparedRequest {
             system: vec![block.text.clone()],
             blocks: vec![block],
             shown: vec![message],
-            tools: Vec::new(),
+            tools: OfferedTools::default(),
+            size: OnceLock::new(),
         }
     }
 
     /// Returns this request with one more message.
     pub(crate) fn continued(&self, message: UiMessage) -> Self {
         let mut continued = self.clone();
-        continued.shown.push(message);
+        continued.add_shown([message]);
         continued
+    }
+
+    /// Adds messages at the end.
+    pub(crate) fn add_shown(&mut self, messages: impl IntoIterator<Item = UiMessage>) {
+        self.shown.extend(messages);
+        self.size = OnceLock::new();
+    }
+
+    /// Returns the size of the messages, which is measured once.
+    fn size(&self) -> &MessagesSize {
+        self.size.get_or_init(|| MessagesSize::of(&self.shown))
     }
 
     /// Whether the request is so small that it need not be counted, which takes a vocabulary. A token has at least
@@ -64,33 +78,15 @@ impl PreparedRequest {
         // The provider may count more than we do, for counted and uncounted requests alike.
         let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
-        let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
-        let bytes = system
-            + tools
-            + self.shown.iter().map(|message| MessageBytes::of(message).sum()).sum::<usize>();
+        let tools: usize = self.tools.texts().iter().map(String::len).sum();
+        let bytes = system + tools + self.size().bytes;
         // Three quarters lie between a token for every byte and one for every two: no text but noise takes more.
-        surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
-    }
-
-    /// Returns the most tokens of the files, which the length of their addresses does not show.
-    fn files_at_most(&self) -> u64 {
-        let parts = self.shown.iter().flat_map(UiMessage::parts);
-        let files = parts.filter_map(|part| match part {
-            UiPart::File(file) => Some(file_tokens_at_most(file)),
-            _ => None,
-        });
-        files.fold(0, u64::saturating_add)
+        surely_fits(bytes / 4 * 3, self.size().files_at_most, budget)
     }
 
     /// Returns the pieces that take tokens.
     pub(crate) fn pieces(&self) -> RequestPieces<'_> {
         RequestPieces { blocks: &self.blocks, messages: &self.shown, tools: &self.tools }
-    }
-
-    /// Returns the tools in the form of their record.
-    pub(crate) fn tools_text(&self) -> String {
-        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
-        Json::from(tools).to_string()
     }
 
     /// Compiles the request. The answer may be as long as `answer_max` and as the window has room for.
@@ -128,7 +124,7 @@ impl PreparedRequest {
     /// escape may part two words that were one.
     fn body_tokens_below(&self, agent: &Engine, bytes: usize) -> u64 {
         let system: usize = self.system.iter().map(String::len).sum();
-        let content = system + self.shown.iter().map(|it| MessageBytes::of(it).sent).sum::<usize>();
+        let content = system + self.size().sent;
         let around = bytes.saturating_sub(content) as u64;
         let counted = agent.token_meter.count_pieces(self.pieces()).total();
         agent.token_meter.at_most(counted + 3 * around)
@@ -143,8 +139,7 @@ impl PreparedRequest {
         let longest = agent.token_meter.limits().answer;
         let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
         let recipe = agent.provider.recipe();
-        let bytes: usize = self.shown.iter().map(|message| MessageBytes::of(message).sum()).sum();
-        let body = match bytes < LARGE_BYTES {
+        let body = match self.size().bytes < LARGE_BYTES {
             true => recipe.body(&self.request(max_tokens))?,
             false => {
                 let (prepared, recipe) = (self.clone(), recipe.clone());
@@ -155,7 +150,7 @@ impl PreparedRequest {
     }
 
     fn request(&self, max_tokens: u64) -> Request<'_> {
-        Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens }
+        Request { system: &self.system, view: &self.shown, tools: self.tools.specs(), max_tokens }
     }
 }
 
@@ -169,15 +164,41 @@ pub(crate) struct CompiledRequest<'a> {
     pub(crate) body: String,
 }
 
-/// The approximate bytes of a message in a request, without its files. They are kept with the message.
-struct MessageBytes {
-    /// The bytes of texts and calls, which every request has.
+/// The approximate size of all messages in a request.
+#[derive(Clone, Default)]
+struct MessagesSize {
+    /// The bytes without files.
+    bytes: usize,
+    /// Those of them that every request has.
     sent: usize,
-    /// The bytes of all other parts, and of what a format adds.
-    other: usize,
+    /// The most tokens of the files, which the length of their addresses does not show.
+    files_at_most: u64,
 }
 
-impl MessageBytes {
+impl MessagesSize {
+    fn of(messages: &[UiMessage]) -> Self {
+        messages.iter().fold(Self::default(), |size, message| {
+            let message = MessageSize::of(message);
+            Self {
+                bytes: size.bytes + message.sent + message.other,
+                sent: size.sent + message.sent,
+                files_at_most: size.files_at_most.saturating_add(message.files_at_most),
+            }
+        })
+    }
+}
+
+/// The approximate size of a message in a request, which is kept with the message.
+struct MessageSize {
+    /// The bytes of texts and calls, which every request has.
+    sent: usize,
+    /// The bytes of all other parts but files, and of what a format adds.
+    other: usize,
+    /// The most tokens of the files.
+    files_at_most: u64,
+}
+
+impl MessageSize {
     fn of(message: &UiMessage) -> Arc<Self> {
         message.derived(|_| true, || Self::measured(message))
     }
@@ -187,25 +208,25 @@ impl MessageBytes {
             Json::String(text) => text.as_str().len(),
             json => json.to_string().len(),
         };
-        let (mut sent, mut other) = (0, PART_BYTES);
+        let mut measured = Self { sent: 0, other: PART_BYTES, files_at_most: 0 };
         for part in message.parts() {
-            other += PART_BYTES;
+            measured.other += PART_BYTES;
             match part {
-                UiPart::Text(text) => sent += text.text().len(),
+                UiPart::Text(text) => measured.sent += text.text().len(),
                 UiPart::Tool(tool) => {
-                    sent += tool.input().map_or(0, size)
+                    measured.sent += tool.input().map_or(0, size)
                         + tool.output().map_or(0, size)
                         + tool.name().map_or(0, str::len);
                 }
-                UiPart::StepStart(_) | UiPart::File(_) => {}
-                part => other += part.clone().into_json().to_string().len(),
+                UiPart::StepStart(_) => {}
+                UiPart::File(file) => {
+                    let tokens = file_tokens_at_most(file);
+                    measured.files_at_most = measured.files_at_most.saturating_add(tokens);
+                }
+                part => measured.other += part.clone().into_json().to_string().len(),
             }
         }
-        Self { sent, other }
-    }
-
-    fn sum(&self) -> usize {
-        self.sent + self.other
+        measured
     }
 }
 

@@ -166,13 +166,9 @@ async fn ask_model(
         Ok(written) => written,
         Err(error) => return Ok(Some(provider_failure(work, &error))),
     };
-    let messages = work.messages().await;
-    let shown_ids: Vec<String> =
-        messages.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let is_counted = progress.fit.is_counted();
     let asking = ModelCall::new(work, &prepared, &written, &so_far, is_counted).await?;
-    asking.log_call(work, &shown_ids, progress.logged).await;
-    progress.logged = shown_ids.len();
+    progress.logged = asking.log_call(work, progress.logged).await;
     let parts_before = progress.assembler.message().parts().len();
     let answered = {
         let assembler = &mut progress.assembler;

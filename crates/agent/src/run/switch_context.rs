@@ -189,7 +189,7 @@ async fn leave_context(
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
     let messages = work.messages().await;
-    let is_current = |message: &&Arc<UiMessage>| {
+    let is_current = |message: &&UiMessage| {
         message.id().is_some_and(|id| plan.moving.current.iter().any(|known| known == id))
     };
     let is_there = messages.iter().any(|message| message.id() == so_far.id());

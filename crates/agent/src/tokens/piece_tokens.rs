@@ -2,8 +2,8 @@
 
 use ship_context::SystemBlock;
 use ship_message::UiMessage;
-use ship_provider::ToolSpec;
 
+use super::offered_tools::OfferedTools;
 use super::rough::{rough_message_tokens, rough_tokens};
 use crate::records::RequestTokens;
 
@@ -27,7 +27,7 @@ impl RequestLoad {
 pub(crate) struct RequestPieces<'a> {
     pub(crate) blocks: &'a [SystemBlock],
     pub(crate) messages: &'a [UiMessage],
-    pub(crate) tools: &'a [ToolSpec],
+    pub(crate) tools: &'a OfferedTools,
 }
 
 impl RequestPieces<'_> {
@@ -36,11 +36,7 @@ impl RequestPieces<'_> {
         PieceTokens {
             system: self.blocks.iter().map(|block| rough_tokens(&block.text)).collect(),
             messages: self.messages.iter().map(rough_message_tokens).collect(),
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| rough_tokens(&tool.to_json().to_string()))
-                .collect(),
+            tools: self.tools.texts().iter().map(|tool| rough_tokens(tool)).collect(),
         }
     }
 }

@@ -128,15 +128,14 @@ impl TokenMeter {
             let count = || tokenizer.system_tokens(std::slice::from_ref(&block.text));
             self.texts.count(&block.text, count)
         };
-        let tool = |tool: &ToolSpec| {
-            let json = tool.to_json();
-            self.texts.count(&json.to_string(), || tokenizer.tools_tokens(&json))
+        let tool = |(tool, text): (&ToolSpec, &String)| {
+            self.texts.count(text, || tokenizer.tools_tokens(&tool.to_json()))
         };
         let message = |message| tokenizer.kept_message_tokens(message);
         PieceTokens {
             system: pieces.blocks.iter().map(block).collect(),
             messages: pieces.messages.iter().map(message).collect(),
-            tools: pieces.tools.iter().map(tool).collect(),
+            tools: pieces.tools.specs().iter().zip(pieces.tools.texts()).map(tool).collect(),
         }
     }
 
@@ -253,6 +252,7 @@ mod tests {
     use ship_message::{Role, UiPart};
     use ship_testkit::texts;
 
+    use super::super::OfferedTools;
     use super::*;
 
     /// A chat in one language that grows by one message for each reply.
@@ -266,7 +266,11 @@ mod tests {
 
     /// Returns our count of a chat, and the count that we expect from the provider.
     fn weighed(meter: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
-        let counted = meter.count_pieces(RequestPieces { blocks: &[], messages, tools: &[] });
+        let counted = meter.count_pieces(RequestPieces {
+            blocks: &[],
+            messages,
+            tools: &OfferedTools::default(),
+        });
         (counted.total(), meter.estimate_pieces(&counted).total())
     }
 

@@ -181,8 +181,7 @@ fn details(line: &Object) -> String {
             "error" | "message" | "problem" => details.push(plain),
             "model" | "finishReason" => more.push(plain),
             "bytes" => more.push(format!("{plain} bytes")),
-            "olderMessages" if list.is_empty() => {}
-            "olderMessages" => more.push(format!("{} older", list.len())),
+            "olderMessages" => more.extend(older_messages(value)),
             "newMessages" => details.extend(list.iter().map(quote_message)),
             "parts" => details.extend(list.iter().map(part_text)),
             key => more.push(format!("{key} {plain}")),
@@ -191,6 +190,12 @@ fn details(line: &Object) -> String {
     details.extend(more);
     details.retain(|piece| !piece.is_empty());
     details.join(", ")
+}
+
+/// Tells how many older messages a request had. Earlier versions have listed them.
+fn older_messages(value: &Json) -> Option<String> {
+    let count = value.as_array().map_or_else(|| value.as_u64(), |ids| Some(ids.len() as u64));
+    count.filter(|count| *count > 0).map(|count| format!("{count} older"))
 }
 
 /// Quotes the text of a message.
