@@ -125,8 +125,12 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     let (mut plain, mut at) = (0, 0);
     loop {
         at += plain_bytes(&bytes[at..]);
-        let Some(&byte) = bytes.get(at) else { break };
-        at += 1;
+        // The next eight bytes have one that needs an escape, or they are the last ones.
+        let Some(ahead) = bytes[at..].iter().position(|byte| ESCAPED[usize::from(*byte)]) else {
+            break;
+        };
+        let byte = bytes[at + ahead];
+        at += ahead + 1;
         let escape = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
@@ -136,8 +140,7 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
             0x08 => "\\b",
             0x0C => "\\f",
             // Other control characters have no short form, and are written as numbers.
-            0x00..0x20 => "",
-            _ => continue,
+            _ => "",
         };
         out.push_str(&text[plain..at - 1]);
         plain = at;
@@ -152,6 +155,19 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push_str(&text[plain..]);
     out.push('"');
 }
+
+/// Whether each byte needs an escape.
+const ESCAPED: [bool; 256] = {
+    let mut escaped = [false; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        escaped[control] = true;
+        control += 1;
+    }
+    escaped[b'"' as usize] = true;
+    escaped[b'\\' as usize] = true;
+    escaped
+};
 
 /// Returns the number of bytes at the beginning that need no escape, in steps of eight: most of a text needs none,
 /// and eight bytes are checked as fast as one.
