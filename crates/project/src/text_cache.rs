@@ -7,8 +7,9 @@
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ship_record::Timestamp;
 
 use crate::settings::SkillSettings;
@@ -55,7 +56,7 @@ impl TextCache {
 
     /// Returns what was read before, if no file has changed since. It opens no file.
     pub fn unchanged(&self) -> Option<TextsAndSkills> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let kept = self.kept.lock().clone()?;
         let is_same = |(path, stamp): &(PathBuf, Option<FileStamp>)| FileStamp::of(path) == *stamp;
         let is_unchanged = kept.stamps.iter().all(is_same);
         is_unchanged.then(|| (kept.texts.copy(), Arc::clone(&kept.skills)))
@@ -72,7 +73,7 @@ impl TextCache {
         let kept = kept.map(|stamps| {
             Arc::new(KeptTexts { stamps, texts: texts.copy(), skills: Arc::clone(&skills) })
         });
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        *self.kept.lock() = kept;
         (texts, skills)
     }
 }

@@ -6,7 +6,9 @@
 //! them again, or to be emptied.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 type Values = Vec<Arc<dyn Any + Send + Sync>>;
 
@@ -17,14 +19,14 @@ pub(super) struct DerivedValues(Mutex<Values>);
 impl DerivedValues {
     /// Returns the value of a type, if it was kept.
     pub(super) fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = self.0.lock();
         let value = values.iter().find(|value| value.is::<T>())?;
         Arc::clone(value).downcast().ok()
     }
 
     /// Keeps a value in the place of another one of its type.
     pub(super) fn set<T: Any + Send + Sync>(&self, value: Arc<T>) {
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.0.lock();
         values.retain(|known| !known.is::<T>());
         values.push(value);
     }
