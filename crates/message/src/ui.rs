@@ -71,6 +71,13 @@ struct MessageContent {
     parts: Option<Vec<UiPart>>,
     /// What was derived from these fields and parts.
     derived: DerivedValues,
+    /// The author, as the fields tell. It stands here because a walk through a window asks each message for it, and the
+    /// fields are elsewhere in memory.
+    role: Role,
+}
+
+fn role_in(fields: &Object) -> Role {
+    fields.str("role").map_or(Role::Unknown, Role::named)
 }
 
 impl UiMessage {
@@ -114,8 +121,8 @@ impl UiMessage {
     }
 
     fn of(fields: Object, parts: Option<Vec<UiPart>>) -> Self {
-        let derived = DerivedValues::default();
-        Self { content: Arc::new(MessageContent { fields, parts, derived }) }
+        let (derived, role) = (DerivedValues::default(), role_in(&fields));
+        Self { content: Arc::new(MessageContent { fields, parts, derived, role }) }
     }
 
     fn content_mut(&mut self) -> &mut MessageContent {
@@ -201,7 +208,7 @@ impl UiMessage {
 
     /// Returns the author of the message.
     pub fn role(&self) -> Role {
-        self.content.fields.str("role").map_or(Role::Unknown, Role::named)
+        self.content.role
     }
 
     /// Returns the metadata, unless it is absent or null.
@@ -255,7 +262,9 @@ impl UiMessage {
 
     /// Keeps only the fields that `keep` accepts.
     pub(crate) fn retain_fields(&mut self, keep: impl Fn(&str) -> bool) {
-        self.content_mut().fields.retain(|key, _| keep(key));
+        let content = self.content_mut();
+        content.fields.retain(|key, _| keep(key));
+        content.role = role_in(&content.fields);
     }
 
     /// Returns the texts of the text parts, joined by newlines: what a person would read.
