@@ -68,4 +68,6 @@ pub use system_blocks::{
     BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks,
 };
 pub use text_for_user::{SentText, SentTexts, texts_for_user};
-pub use tokens::{Calibration, KnownCounts, Tokenizer, file_tokens_at_most, surely_fits};
+pub use tokens::{
+    Calibration, CountProgress, KnownCounts, Tokenizer, file_tokens_at_most, surely_fits,
+};

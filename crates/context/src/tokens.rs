@@ -21,7 +21,7 @@ mod tokenizer;
 
 pub use calibration::Calibration;
 pub use file::file_tokens_at_most;
-pub use kept_counts::KnownCounts;
+pub use kept_counts::{CountProgress, KnownCounts};
 pub use tokenizer::Tokenizer;
 
 /// Whether `bytes` of text fit a budget of tokens together with `known` tokens of other content, such as images. A

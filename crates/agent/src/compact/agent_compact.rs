@@ -12,6 +12,7 @@ use super::make_room::{CompactionOutcome, CompactionReason, make_room, prepare_c
 use super::plan::{CompactionStep, PlanResult, plan};
 use crate::engine::{ActiveRun, Agent, CompactionTrigger, LockedChat};
 use crate::error::RunError;
+use crate::request::count_request;
 
 /// A compaction that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +141,7 @@ async fn preview(locked: &LockedChat) -> Result<Option<CompactionPreview>, RunEr
     let Some((work, so_far)) = work_at_rest(locked.clone()).await? else { return Ok(None) };
     let request = prepare_current(&work, so_far.as_ref()).await;
     let why = CompactionReason::Person { wishes: None };
+    count_request(&work, &request).await;
     let plan = match plan(&work, &request, &why).await? {
         PlanResult::Plan(plan) => plan,
         PlanResult::Settle(_) => return Ok(None),

@@ -15,6 +15,7 @@ use super::make_room::{CompactionOutcome, CompactionReason};
 use super::plan::{CompactionPlan, CompactionStep, half_of};
 use super::summarise::{SummaryResult, SummarySource, summarise};
 use super::{meta_file, purge_originals};
+use crate::blocking_work::in_place;
 use crate::chat::{
     COMPACTED, DEFERRED, DEFERRED_GENERATION, DEFERRED_TOKENS, PRUNED, SEALED_GENERATION, WARNED,
     carry_last_operation, head_after_events,
@@ -193,7 +194,7 @@ impl CompactionPlan {
         let (previous, others) = split_off_summary(&older);
         let source = others.iter().map(|message| transcript_entry(message));
         let summary = Summary::new(prose, source, previous.as_deref());
-        let text = summary.text(room, &|text| engine.token_meter.count(text));
+        let text = in_place(|| summary.text(room, &|text| engine.token_meter.count(text)));
         let id = format!("s_{:016x}", engine.ids.next());
         let mut message = summary_message(id, text, &older, engine.clock.now());
         // The messages may be copies from another chat, but the summary is of this one.
@@ -210,7 +211,7 @@ impl CompactionPlan {
         let older = self.messages_at(&cut.older);
         let (previous, others) = split_off_summary(&older);
         let count = |text: &str| work.locked.engine.token_meter.count(text);
-        let prose = extract(previous.as_deref(), &others, room, &count);
+        let prose = in_place(|| extract(previous.as_deref(), &others, room, &count));
         self.summary(work, cut, prose, room)
     }
 

@@ -9,7 +9,7 @@ use super::agent_compact::Compaction;
 use super::plan::{PlanResult, plan};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::request::{PreparedRequest, count_messages};
+use crate::request::{PreparedRequest, count_request};
 
 const OUTGROWN: &str = "my work on this request no longer fits the model.";
 
@@ -112,7 +112,7 @@ async fn compact_once(
     so_far: Option<&UiMessage>,
     why: &CompactionReason,
 ) -> Result<CompactionOutcome, RunError> {
-    count_messages(work, request).await;
+    count_request(work, request).await;
     let plan = match plan(work, request, why).await? {
         PlanResult::Plan(plan) => plan,
         // Metadata alone tells half an answer from a whole one.

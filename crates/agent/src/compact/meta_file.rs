@@ -3,6 +3,8 @@
 //! All of it is derived from the context log at a given position; if it is missing or the log has moved on, it is
 //! made again. Only a draft (see `engine/summary_drafts`) comes from elsewhere, and it names its source.
 
+use std::sync::Arc;
+
 use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -11,6 +13,7 @@ use ship_store::{
     SealedName, View,
 };
 
+use crate::blocking_work::blocking;
 use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, sealed_by, view_messages};
 use crate::engine::{ActiveRun, Agent, Engine, SummaryDraft};
 use crate::error::RunError;
@@ -69,8 +72,9 @@ fn derived_state(view: &View, value: Object) -> DerivedState {
 
 async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
     let messages = view_messages(view);
-    let tokens: u64 =
-        messages.iter().map(|message| agent.token_meter.message_tokens(message)).sum();
+    let (meter, counted) = (Arc::clone(&agent.token_meter), messages.clone());
+    let count = move || counted.iter().map(|message| meter.message_tokens(message)).sum();
+    let tokens: u64 = blocking(count).await;
     let size = LogSize::of(view);
     let sizes = Object::from([
         ("lines", Json::from(size.lines)),

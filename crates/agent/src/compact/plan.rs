@@ -11,6 +11,7 @@ use ship_message::{UiMessage, UiPart};
 use ship_store::View;
 
 use super::make_room::CompactionReason;
+use crate::blocking_work::in_place_if;
 use crate::chat::{CompactionState, LogSize};
 use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;
@@ -118,13 +119,15 @@ pub(super) async fn plan(
         false => PrunedOutputs::default(),
     };
     // Mostly nothing is left out, and then copies of all messages would be wasted.
-    for (at, weight) in weights.iter_mut().enumerate() {
-        if pruned.has_output_of(&request.shown[at]) {
-            let mut shown = request.shown[at].clone();
-            pruned.apply(&mut shown);
-            *weight = agent.token_meter.message_tokens(&shown);
+    in_place_if(!pruned.is_empty(), || {
+        for (at, weight) in weights.iter_mut().enumerate() {
+            if pruned.has_output_of(&request.shown[at]) {
+                let mut shown = request.shown[at].clone();
+                pruned.apply(&mut shown);
+                *weight = agent.token_meter.message_tokens(&shown);
+            }
         }
-    }
+    });
     // A refusal of the provider says nothing about the settings.
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {

@@ -15,6 +15,7 @@ use ship_store::{Timestamp, View};
 use super::continuation::ChatRequest;
 use super::saved_draft;
 use super::summariser::{Summariser, SummaryFailure};
+use crate::blocking_work::in_place;
 use crate::chat::CompactionState;
 use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -82,13 +83,14 @@ pub(super) async fn summarise(
     let now = work.locked.engine.clock.now();
     let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
-    let size = tokens_up_to(previous.iter().cloned().chain(source()), room, &count);
+    let texts = || previous.iter().cloned().chain(source());
+    let size = in_place(|| tokens_up_to(texts(), room, &count));
     // Four headings alone take more than a few short messages.
     let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
     let has_source = source().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
-        let source = &older.texts();
+        let source = &in_place(|| older.texts());
         let summariser = Summariser { work, goal, wishes: older.wishes, source, count: &count };
         let chat = Some(older.chat).filter(|_| !older.is_refused);
         let read = summariser.summarise(chat, &rest, previous.as_deref(), &mut cost).await;
@@ -126,7 +128,7 @@ pub(super) async fn summarise(
         }
     }
     let (so_far, read) = so_far;
-    let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
+    let prose = in_place(|| extract(so_far.as_deref(), &rest[read..], room, &count));
     SummaryResult { prose, method: CompactionMethod::Extract, failures, cool_until, cost }
 }
 

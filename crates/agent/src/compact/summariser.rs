@@ -11,6 +11,7 @@ use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::ProviderError;
 
 use super::continuation::ChatRequest;
+use crate::blocking_work::in_place;
 use crate::engine::{ActiveRun, SummaryCost};
 use crate::error::RunError;
 use crate::events::RunEvent;
@@ -141,7 +142,7 @@ impl Summariser<'_> {
             let from = read.messages;
             let source = messages[from..].iter().map(|message| transcript_entry(message));
             let TranscriptChunks { texts, starts, unread } =
-                transcript_chunks(source, room, CALLS_MAX - calls, self.count);
+                in_place(|| transcript_chunks(source, room, CALLS_MAX - calls, self.count));
             if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
                 read.method = CompactionMethod::Chunks;
             }
@@ -151,7 +152,7 @@ impl Summariser<'_> {
                 None if unread == 0 => None,
                 known => {
                     let unread = &messages[from..from + unread];
-                    Some(extract(known, unread, summary_room, self.count))
+                    Some(in_place(|| extract(known, unread, summary_room, self.count)))
                 }
             };
             for (nth, piece) in texts.iter().enumerate() {
@@ -257,7 +258,7 @@ impl Summariser<'_> {
     pub(super) fn accept(&self, text: &str, source_tokens: u64) -> Result<String, SummaryFailure> {
         let room = self.goal.summary_room();
         let check = SummaryCheck { source: self.source, source_tokens, room, count: self.count };
-        Ok(check.accept(text)?)
+        Ok(in_place(|| check.accept(text))?)
     }
 }
 

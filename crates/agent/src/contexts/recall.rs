@@ -9,6 +9,7 @@ use ship_store::{LedgerBody, Metadata, NewMessage, NewMetadata, View};
 
 use super::archive::{ContextArchive, FoundContext};
 use super::list::active_snapshot;
+use crate::blocking_work::in_place;
 use crate::chat::{LEDGER_PAGE, OpenRequest, is_message};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::engine::{Engine, LockedChat};
@@ -26,12 +27,9 @@ pub(super) fn reference(
 ) -> Result<Reference, ReferenceTooLarge> {
     let rules = &agent.rules;
     let count = |text: &str| agent.token_meter.count(text);
-    recall_reference(
-        snapshot,
-        mode,
-        rules.contexts.active,
-        ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count },
-    )
+    let budget = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
+    // The whole archived context may be counted.
+    in_place(|| recall_reference(snapshot, mode, rules.contexts.active, budget))
 }
 
 /// Puts a reference to an archived context into the active one: a message, which the model is shown with the

@@ -4,6 +4,7 @@ use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, earlier_talk_refe
 use ship_store::{Head, LedgerBody, LedgerLine, NewLine};
 
 use super::recall::SHARE;
+use crate::blocking_work::in_place;
 use crate::chat::{inbound_id_in, is_message};
 use crate::engine::Engine;
 use crate::inbound::promoted_message;
@@ -15,11 +16,11 @@ pub(crate) fn reference_to_earlier_talk(
     head: &Head,
     lines: &[LedgerLine],
 ) -> Option<NewLine> {
-    let first = lines.iter().position(is_message)?;
+    let first = lines.iter().position(is_message).filter(|first| *first > 0)?;
     let count = |text: &str| agent.token_meter.count(text);
     let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
     // The reference is only a help, and a context without room for it begins without it.
-    let reference = earlier_talk_reference(&lines[..first], room).ok()??;
+    let reference = in_place(|| earlier_talk_reference(&lines[..first], room)).ok()??;
     let for_message = inbound_id_in(&*agent.message_ids, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();

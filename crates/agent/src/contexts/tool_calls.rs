@@ -22,6 +22,7 @@ use super::recall::{NO_ROOM, SHARE, reference};
 use super::search_call::search_call;
 use super::switch_request::SwitchRequest;
 use super::target_origin::{OperationPlan, TargetOrigin};
+use crate::blocking_work::in_place;
 use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
 use crate::context_tool_input::{
@@ -206,7 +207,7 @@ impl ContextToolCall<'_> {
         let count = |text: &str| agent.token_meter.count(text);
         let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = state.fetched.entries().len();
-        Ok(match history_reference(&lines, &ask, &in_view, loaded, room) {
+        Ok(match in_place(|| history_reference(&lines, &ask, &in_view, loaded, room)) {
             Ok((reference, _)) => {
                 state.fetched.add(&reference.text);
                 Ok(Json::from(reference.text))

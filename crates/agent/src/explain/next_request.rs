@@ -4,7 +4,7 @@ use ship_context::compact::PrunedOutputs;
 use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
-use ship_provider::{CachedSequence, ToolSpec};
+use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::chat::{
@@ -21,7 +21,7 @@ use crate::records::{
     OutgoingRequest, RECENT_LINES, RequestTokens, SequenceDigests, SharedPrefix, block_digests,
     last_context_request, read_records,
 };
-use crate::request::PreparedRequest;
+use crate::request::{PreparedRequest, count_unsent};
 use crate::tokens::PieceTokens;
 
 /// The request that would be sent now.
@@ -86,6 +86,7 @@ impl Agent {
         if let (Some(open), Some(carried)) = (&open, &found.carry) {
             agent.remember_counts(&**open, carried).await?;
         }
+        count_unsent(agent, &request).await;
         let tokens =
             agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
         let stable = match &open {
@@ -130,15 +131,15 @@ impl Engine {
             ..RequestTokens::default()
         };
         let last = last_context_request(read_records(&*self.store, chat, RECENT_LINES).await?);
-        let sequence = CachedSequence::of(&written.body);
+        let sequence = &*written.body.sequence;
         let now = OutgoingRequest {
             recipe: &written.recipe,
             system: &block_digests(&request.blocks),
             system_tokens: &tokens.system,
             tools: request.tools.sha256(),
             tokens: &sums,
-            sequence: &sequence,
-            digests: &SequenceDigests::of(&sequence, last.as_deref()),
+            sequence,
+            digests: &SequenceDigests::of(sequence, last.as_deref()),
             position: chat.log().view().await?.map(|view| view.position),
             shown: &request.shown,
             pruned,

@@ -10,6 +10,7 @@ use ship_context::{SystemBlock, file_tokens_at_most, shown_to_model};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{LedgerBody, LedgerLine};
 
+use crate::blocking_work::in_place_if;
 use crate::engine::Engine;
 use crate::inbound::promoted_message;
 use crate::tokens::{OfferedTools, RequestPieces};
@@ -74,7 +75,9 @@ impl<'a> InputRoom<'a> {
 
     fn fits_by_count(&mut self) -> bool {
         let meter = &self.agent.token_meter;
-        self.tokens += self.uncounted.drain(..).map(|it| meter.message_tokens(&it)).sum::<u64>();
+        let uncounted = std::mem::take(&mut self.uncounted);
+        let count = || uncounted.iter().map(|message| meter.message_tokens(message)).sum::<u64>();
+        self.tokens += in_place_if(uncounted.len() > 1, count);
         let room = self.room.get_or_insert_with(|| {
             let FixedPart { blocks, tools, .. } = &*self.fixed;
             self.agent.input_room(RequestPieces { blocks, messages: &[], tools })

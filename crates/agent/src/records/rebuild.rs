@@ -12,6 +12,7 @@ use ship_provider::{Request, ToolSpec};
 use ship_store::{Chat, ContextBody, Gen, Position, ReadError, SealedLog, Store, View};
 
 use super::request_record::{RequestMessages, RequestRecord};
+use crate::blocking_work::blocking_if_large;
 use crate::chat::{COMPACTED, pruned_outputs, show_messages, view_messages};
 use crate::digest::digest;
 
@@ -64,8 +65,13 @@ pub(crate) async fn rebuild(
     {
         rebuilt.read_stored_messages(store, sha256).await;
     }
-    rebuilt.write_body(record);
-    rebuilt
+    let record = record.clone();
+    let bytes = usize::try_from(record.bytes).unwrap_or(usize::MAX);
+    let write = move || {
+        rebuilt.write_body(&record);
+        rebuilt
+    };
+    blocking_if_large(bytes, write).await
 }
 
 fn parse_list(json: &str) -> Vec<Json> {

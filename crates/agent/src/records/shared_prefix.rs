@@ -15,6 +15,7 @@ use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 use super::block_digests::first_block;
 use super::rebuild::{RebuiltRequest, rebuild};
 use super::request_record::{RecordedRequest, RequestMessages, RequestRecord, RequestTokens};
+use crate::blocking_work::{in_place_if, is_large};
 use crate::chat::COMPACTED;
 use crate::digest::{digest, digests_of_beginnings};
 
@@ -117,7 +118,8 @@ impl OutgoingRequest<'_> {
             let RequestTokens { system, tools, .. } = *self.tokens;
             return self.shared_prefix(before, system + tools, Some(UNKNOWN.to_owned()));
         };
-        let common = self.sequence.common_bytes(&CachedSequence::of(body));
+        let compare = || self.sequence.common_bytes(&CachedSequence::of(body));
+        let common = in_place_if(is_large(body.len()), compare);
         let difference = match self.difference_in_messages(chat, before, &rebuilt).await {
             Ok(difference) => difference,
             // `ship inspect` reports the error; here it would stop a run for the sake of a note.

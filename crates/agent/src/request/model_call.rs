@@ -9,8 +9,10 @@ use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe}
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::prepared_request::{CompiledRequest, PreparedRequest};
+use super::message_counts::count_request;
+use super::prepared_request::{CompiledRequest, PreparedRequest, WrittenBody};
 use super::stored_texts::{keep_text, last_request, log_not_recorded};
+use crate::blocking_work::{blocking_if_large, in_place_if, is_large};
 use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -90,6 +92,9 @@ impl<'a> ModelCall<'a> {
     ) -> Result<Self, RunError> {
         let agent = &work.locked.engine;
         let system = block_digests(&prepared.blocks);
+        if is_counted {
+            count_request(work, prepared).await;
+        }
         let pieces = prepared.pieces();
         let counted = is_counted.then(|| agent.token_meter.count_pieces(pieces));
         let weights = counted
@@ -105,12 +110,15 @@ impl<'a> ModelCall<'a> {
             window,
             is_rough: !is_counted,
         };
-        let sequence = CachedSequence::of(&compiled.body);
+        let WrittenBody { text: body, sha256: body_sha256, sequence } = &compiled.body;
         let last = match &shown {
             RequestMessages::Summary(_) => Ok(None),
             _ => last_request(work).await,
         };
-        let digests = SequenceDigests::of(&sequence, last.as_ref().ok().and_then(Option::as_deref));
+        let before = last.as_ref().ok().cloned().flatten();
+        let digested = Arc::clone(sequence);
+        let digest_it = move || SequenceDigests::of(&digested, before.as_deref());
+        let digests = blocking_if_large(body.len(), digest_it).await;
         let shared_prefix = match (&shown, &last) {
             (RequestMessages::Summary(_), _) => SharedPrefix::default(),
             (_, Err(error)) => {
@@ -128,7 +136,7 @@ impl<'a> ModelCall<'a> {
                     system_tokens: &weights.system,
                     tools: prepared.tools.sha256(),
                     tokens: &tokens,
-                    sequence: &sequence,
+                    sequence,
                     digests: &digests,
                     position: Some(*position),
                     shown: &prepared.shown,
@@ -155,8 +163,8 @@ impl<'a> ModelCall<'a> {
             rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
             show_rules: rules.show_rules(),
-            bytes: compiled.body.len() as u64,
-            sha256: digest(compiled.body.as_bytes()),
+            bytes: body.len() as u64,
+            sha256: body_sha256.clone(),
             tokens,
             stem: digests.stem,
             shared_prefix,
@@ -180,7 +188,7 @@ impl<'a> ModelCall<'a> {
         let messages = work.messages().await;
         let (older, new) = messages.split_at(messages.len().min(logged));
         let new = new.iter().map(UiMessage::to_json).collect::<Vec<_>>();
-        let mut note = body_log_entry(work, &self.record, &self.compiled.body);
+        let mut note = body_log_entry(work, &self.record, &self.compiled.body.text);
         note.fields.push(("olderMessages", (older.len() as u64).into()));
         note.texts.push(("newMessages", new.into()));
         work.log(note);
@@ -199,7 +207,7 @@ impl<'a> ModelCall<'a> {
         let resent = Box::new(move |recipe: Recipe, body: &str| {
             let _ = resend_sender.send((recipe, body.to_owned()));
         });
-        let CompiledRequest { request, body, .. } = self.compiled;
+        let CompiledRequest { request, body: WrittenBody { text: body, .. }, .. } = self.compiled;
         let mut answering =
             work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
         let mut sent = (Arc::clone(&self.record), Cow::Borrowed(body.as_str()));
@@ -330,17 +338,21 @@ async fn record_resent(
     (recipe, body): (Recipe, String),
 ) -> (Arc<RequestRecord>, Cow<'static, str>) {
     write_answer(work, &before, &RequestAnswer::Failed("refused".to_owned())).await;
-    let (old, new) = (CachedSequence::of(&old), CachedSequence::of(&body));
+    let (new, stem, common, is_changed) = in_place_if(is_large(body.len()), || {
+        let (old, new) = (CachedSequence::of(&old), CachedSequence::of(&body));
+        let (stem, common) = (SequenceDigests::of(&new, None).stem, new.common_bytes(&old));
+        let is_changed = old != new;
+        (new, stem, common, is_changed)
+    });
     let tokens = &before.tokens;
-    let common = new.common_bytes(&old);
-    let difference = recipe_difference(&before.recipe, &recipe).filter(|_| old != new);
+    let difference = recipe_difference(&before.recipe, &recipe).filter(|_| is_changed);
     let record = Arc::new(RequestRecord {
         id: new_id(work),
         ts: work.locked.engine.clock.now(),
         recipe,
         bytes: body.len() as u64,
-        sha256: digest(body.as_bytes()),
-        stem: SequenceDigests::of(&new, None).stem,
+        sha256: in_place_if(is_large(body.len()), || digest(body.as_bytes())),
+        stem,
         shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),

@@ -6,11 +6,12 @@ use ship_context::compact::PrunedOutputs;
 use ship_context::{SystemBlock, file_tokens_at_most, surely_fits};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{ProviderError, Recipe, Request};
+use ship_provider::{CachedSequence, ProviderError, Recipe, Request};
 
-use super::message_counts::count_messages;
-use crate::blocking_work::blocking;
+use super::message_counts::count_request;
+use crate::blocking_work::{blocking, is_large};
 use crate::chat::show_messages;
+use crate::digest::digest;
 use crate::engine::{ActiveRun, Engine};
 use crate::tokens::{OfferedTools, RequestPieces};
 
@@ -98,20 +99,20 @@ impl PreparedRequest {
         let agent = &work.locked.engine;
         let written = self.compile(agent, answer_max).await?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
-        let bytes = written.body.len();
+        let bytes = written.body.text.len();
         // A token has at least one byte, so most requests need not be counted. An unknown provider may count half as
         // many again, as in `TokenMeter::count_at_most`.
         if surely_fits(bytes + bytes / 2, answer_max, window) {
             return Ok(written);
         }
-        count_messages(work, self).await;
+        count_request(work, self).await;
         if self.body_tokens_below(agent, bytes).saturating_add(answer_max) <= window {
             return Ok(written);
         }
         // A count that is too high must not leave the answer without any room. If the count was right, the provider
         // refuses the request, and the run makes the context smaller.
         let (meter, body) = (Arc::clone(&agent.token_meter), written.body);
-        let (at_most, body) = blocking(move || (meter.count_at_most(&body), body)).await;
+        let (at_most, body) = blocking(move || (meter.count_at_most(&body.text), body)).await;
         let room = window.saturating_sub(at_most).max(window / 16).max(1);
         if room >= answer_max {
             return Ok(CompiledRequest { body, ..written });
@@ -139,11 +140,12 @@ impl PreparedRequest {
         let longest = agent.token_meter.limits().answer;
         let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
         let recipe = agent.provider.recipe();
-        let body = match self.size().bytes < LARGE_BYTES {
-            true => recipe.body(&self.request(max_tokens))?,
-            false => {
+        let body = match is_large(self.size().bytes) {
+            false => WrittenBody::of(recipe.body(&self.request(max_tokens))?),
+            true => {
                 let (prepared, recipe) = (self.clone(), recipe.clone());
-                blocking(move || recipe.body(&prepared.request(max_tokens))).await?
+                let write = move || recipe.body(&prepared.request(max_tokens)).map(WrittenBody::of);
+                blocking(write).await?
             }
         };
         Ok(CompiledRequest { request: self.request(max_tokens), recipe, body })
@@ -154,14 +156,25 @@ impl PreparedRequest {
     }
 }
 
-/// The bytes of messages from which a request is compiled where blocking is allowed: several milliseconds.
-const LARGE_BYTES: usize = 1024 * 1024;
-
 /// A request with its recipe and its body.
 pub(crate) struct CompiledRequest<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) recipe: Recipe,
-    pub(crate) body: String,
+    pub(crate) body: WrittenBody,
+}
+
+/// A body with what a record says of it, which is made on the same thread.
+pub(crate) struct WrittenBody {
+    pub(crate) text: String,
+    pub(crate) sha256: String,
+    pub(crate) sequence: Arc<CachedSequence>,
+}
+
+impl WrittenBody {
+    fn of(text: String) -> Self {
+        let (sha256, sequence) = (digest(text.as_bytes()), Arc::new(CachedSequence::of(&text)));
+        Self { text, sha256, sequence }
+    }
 }
 
 /// The approximate size of all messages in a request.

@@ -9,7 +9,7 @@ use ship_provider::ProviderError;
 use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepare_current};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::request::{PreparedRequest, last_request, log_not_recorded};
+use crate::request::{PreparedRequest, count_request, last_request, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The number of overflow errors after which a run gives up if its message does not grow in between.
@@ -115,7 +115,7 @@ impl RequestFit {
     }
 
     /// Whether a refused request should be tried again, because it was refused for its size, or may have been.
-    pub(crate) fn may_be_too_large(
+    pub(crate) async fn may_be_too_large(
         &mut self,
         work: &ActiveRun,
         request: &PreparedRequest,
@@ -124,18 +124,20 @@ impl RequestFit {
         if matches!(error, ProviderError::Overflow { .. }) {
             return self.may_try_again();
         }
-        let is_suspect = error.is_unexplained() && !self.is_suspected && {
-            let engine = &work.locked.engine;
-            let largest = engine.token_meter.limits().accepted;
-            let tokens = engine.token_meter.estimate_request(request.pieces());
-            let is_over = |size: u64| tokens > size / 100 * SUSPECT_PERCENT;
-            match engine.window_tokens() {
-                Some(window) if is_over(window) => true,
-                // An outage looks the same. It is no reason to compact a chat that the model has room for. A host that
-                // refuses for the size mostly answers with one of the other statuses, or says so.
-                Some(_) if matches!(error, ProviderError::Unavailable { .. }) => false,
-                _ => largest > 0 && is_over(largest),
-            }
+        if !error.is_unexplained() || self.is_suspected {
+            return false;
+        }
+        count_request(work, request).await;
+        let engine = &work.locked.engine;
+        let largest = engine.token_meter.limits().accepted;
+        let tokens = engine.token_meter.estimate_request(request.pieces());
+        let is_over = |size: u64| tokens > size / 100 * SUSPECT_PERCENT;
+        let is_suspect = match engine.window_tokens() {
+            Some(window) if is_over(window) => true,
+            // An outage looks the same. It is no reason to compact a chat that the model has room for. A host that
+            // refuses for the size mostly answers with one of the other statuses, or says so.
+            Some(_) if matches!(error, ProviderError::Unavailable { .. }) => false,
+            _ => largest > 0 && is_over(largest),
         };
         self.is_suspected |= is_suspect;
         is_suspect
@@ -166,6 +168,9 @@ impl RequestFit {
         let request = prepare_current(work, Some(so_far)).await;
         let refused = self.refused.take();
         self.was_compacted = false;
+        if refused.is_some() {
+            count_request(work, &request).await;
+        }
         // The refused request was this one, because the message has not grown since.
         let why = match &refused {
             Some(refused) => self.learn_from_refusal(work, &request, refused),

@@ -202,11 +202,13 @@ async fn ask_model(
             agent.token_meter.learn_answer_limit(limit);
             Ok(None)
         }
-        Err(error) if progress.fit.may_be_too_large(work, &prepared, &error) => {
-            progress.fit.note_overflow(work, error, written.request.max_tokens);
-            Ok(None)
-        }
-        Err(error) => Ok(Some(provider_failure(work, &error))),
+        Err(error) => match progress.fit.may_be_too_large(work, &prepared, &error).await {
+            true => {
+                progress.fit.note_overflow(work, error, written.request.max_tokens);
+                Ok(None)
+            }
+            false => Ok(Some(provider_failure(work, &error))),
+        },
         Ok(answered) => {
             progress.cuts = 0;
             progress.fit.note_accepted(work).await;

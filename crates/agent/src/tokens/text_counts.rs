@@ -25,6 +25,11 @@ impl Default for TextCounts {
 }
 
 impl TextCounts {
+    /// Whether the tokens of a text are remembered.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.counts.lock().get(&self.hashes.hash_one(text)).is_some()
+    }
+
     /// Returns the tokens of a text, counted if they are not remembered. No lock is held while it is counted.
     pub(super) fn count(&self, text: &str, count: impl FnOnce() -> u64) -> u64 {
         let hash = self.hashes.hash_one(text);

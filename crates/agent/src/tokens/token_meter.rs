@@ -5,19 +5,24 @@
 //! of a request is estimated with the same factor, so that pieces add up wherever they are shown.
 
 use parking_lot::Mutex;
-use ship_context::{Calibration, KnownCounts, SystemBlock, Tokenizer};
+use ship_context::{Calibration, CountProgress, KnownCounts, SystemBlock, Tokenizer};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use super::host_limits::HostLimits;
+use super::offered_tools::OfferedTools;
 use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
 use super::rough::{rough_message_tokens, rough_tokens};
 use super::text_counts::TextCounts;
+use crate::blocking_work::in_place;
 use crate::records::{RecordedRequest, RequestAnswer};
 
 /// The number of tokens from which a request is worth a count: smaller ones say nothing about larger ones.
 const TEACHES_FROM: u64 = 500;
+
+/// The bytes that are counted in a millisecond or two.
+const SHORT_BYTES: usize = 8 * 1024;
 
 /// Counts the tokens that a model is sent, and learns from the provider's reports.
 #[derive(Debug)]
@@ -86,23 +91,51 @@ impl TokenMeter {
     /// Returns the tokens of a text, as the provider will count them.
     pub(crate) fn count(&self, text: &str) -> u64 {
         match &self.tokenizer {
-            Some(tokenizer) => self.estimate(tokenizer.count(text)),
+            Some(tokenizer) => self.estimate(self.counted(text.len(), || tokenizer.count(text))),
             None => rough_tokens(text),
+        }
+    }
+
+    /// Counts so many bytes: a short text where it is, and a long one, or the first, where other chats do not wait.
+    fn counted<T>(&self, bytes: usize, count: impl FnOnce() -> T) -> T {
+        let is_loaded = self.tokenizer.as_ref().is_none_or(Tokenizer::has_vocabulary);
+        match is_loaded && bytes <= SHORT_BYTES {
+            true => count(),
+            false => in_place(count),
         }
     }
 
     /// Returns the tokens of a message that is shown.
     pub(crate) fn message_tokens(&self, message: &UiMessage) -> u64 {
         match &self.tokenizer {
-            Some(tokenizer) => self.estimate(tokenizer.kept_message_tokens(message)),
+            Some(tokenizer) if tokenizer.has_counted(message) => {
+                self.estimate(tokenizer.kept_message_tokens(message))
+            }
+            Some(tokenizer) => {
+                let bytes = usize::try_from(rough_message_tokens(message)).unwrap_or(usize::MAX);
+                let count = || tokenizer.kept_message_tokens(message);
+                self.estimate(self.counted(bytes.saturating_mul(4), count))
+            }
             None => rough_message_tokens(message),
         }
     }
 
-    /// Returns the messages that are not counted yet; none for a model whose requests are not counted.
-    pub(crate) fn uncounted(&self, messages: &[UiMessage]) -> Vec<UiMessage> {
-        let Some(tokenizer) = &self.tokenizer else { return Vec::new() };
-        messages.iter().filter(|message| !tokenizer.has_counted(message)).cloned().collect()
+    /// Returns how far these messages are counted; all are for a model whose requests are not counted.
+    pub(crate) fn count_progress(&self, messages: &[UiMessage]) -> CountProgress {
+        let tokenizer = self.tokenizer.as_ref();
+        tokenizer.map(|tokenizer| tokenizer.count_progress(messages)).unwrap_or_default()
+    }
+
+    /// Returns the thread that has loaded the vocabulary.
+    #[cfg(test)]
+    pub(crate) fn vocabulary_loader(&self) -> Option<std::thread::ThreadId> {
+        self.tokenizer.as_ref().and_then(Tokenizer::loader)
+    }
+
+    /// Whether the system blocks and the tools of a request are counted.
+    pub(crate) fn has_counted_fixed(&self, blocks: &[SystemBlock], tools: &OfferedTools) -> bool {
+        let texts = blocks.iter().map(|block| &block.text).chain(tools.texts());
+        self.tokenizer.is_none() || texts.into_iter().all(|text| self.texts.has(text))
     }
 
     /// Takes over the counts of an earlier process for these messages. Counts the others, and returns their number.
@@ -123,6 +156,13 @@ impl TokenMeter {
 
     /// Returns our own count of each piece of a request.
     pub(crate) fn count_pieces(&self, pieces: RequestPieces<'_>) -> PieceTokens {
+        match self.has_counted_fixed(pieces.blocks, pieces.tools) {
+            true => self.count_each(pieces),
+            false => in_place(|| self.count_each(pieces)),
+        }
+    }
+
+    fn count_each(&self, pieces: RequestPieces<'_>) -> PieceTokens {
         let Some(tokenizer) = &self.tokenizer else { return pieces.rough_tokens() };
         let block = |block: &SystemBlock| {
             let count = || tokenizer.system_tokens(std::slice::from_ref(&block.text));
@@ -210,7 +250,7 @@ impl TokenMeter {
     /// may be due to what was in that request, so it does not count here.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
         match &self.tokenizer {
-            Some(tokenizer) => self.at_most(tokenizer.count(text)),
+            Some(tokenizer) => self.at_most(self.counted(text.len(), || tokenizer.count(text))),
             None => self.with_margin(rough_tokens(text)),
         }
     }
@@ -252,7 +292,6 @@ mod tests {
     use ship_message::{Role, UiPart};
     use ship_testkit::texts;
 
-    use super::super::OfferedTools;
     use super::*;
 
     /// A chat in one language that grows by one message for each reply.
@@ -320,15 +359,17 @@ mod tests {
     fn only_what_is_new_in_a_window_is_counted() {
         let meter = TokenMeter::new("test-model");
         let mut messages = chat("English");
-        assert_eq!(meter.uncounted(&messages), messages);
+        let uncounted =
+            |meter: &TokenMeter, messages: &[UiMessage]| meter.count_progress(messages).uncounted;
+        assert_eq!(uncounted(&meter, &messages), messages);
         weighed(&meter, &messages);
         messages.push(UiMessage::new("m", Role::User, vec![UiPart::text("This is new.")]));
-        assert_eq!(meter.uncounted(&messages), messages[20..]);
+        assert_eq!(uncounted(&meter, &messages), messages[20..]);
         // A later process reads the same messages, and knows nothing of them but the counts.
         let (later, again) = (TokenMeter::new("test-model"), chat("English"));
         let known = meter.counts_of(&messages);
         assert_eq!(later.count_messages(&again, known.as_ref()), 0);
-        assert!(later.uncounted(&again).is_empty());
+        assert!(uncounted(&later, &again).is_empty());
         assert_eq!(weighed(&later, &again), weighed(&meter, &messages[..20]));
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ship_message::json::{Json, Object};
 use ship_message::{PartFields, Role, UiMessage, UiPart};
@@ -26,6 +27,23 @@ struct MessageCount {
     family: Family,
     hash: u64,
     tokens: u64,
+    /// Whether it stands in the file of counts, as far as this process knows.
+    is_written: AtomicBool,
+}
+
+impl MessageCount {
+    fn is_written(&self) -> bool {
+        self.is_written.load(Ordering::Relaxed)
+    }
+}
+
+/// How many messages of a window are counted, and kept for later processes.
+#[derive(Clone, Debug, Default)]
+pub struct CountProgress {
+    /// The messages that are not counted yet.
+    pub uncounted: Vec<UiMessage>,
+    /// The number of those that are counted, and in no file.
+    pub unwritten: usize,
 }
 
 impl Tokenizer {
@@ -45,7 +63,8 @@ impl Tokenizer {
         let is_ours = |count: &MessageCount| count.family == self.family();
         let count = || {
             let tokens = self.message_tokens(message);
-            MessageCount { family: self.family(), hash: hash_of(message), tokens }
+            let (family, hash) = (self.family(), hash_of(message));
+            MessageCount { family, hash, tokens, is_written: AtomicBool::new(false) }
         };
         message.derived(is_ours, count).tokens
     }
@@ -53,6 +72,18 @@ impl Tokenizer {
     /// Whether the count of a message is kept with it.
     pub fn has_counted(&self, message: &UiMessage) -> bool {
         self.kept_count(message).is_some()
+    }
+
+    /// Returns how far the messages of a window are counted.
+    pub fn count_progress(&self, messages: &[UiMessage]) -> CountProgress {
+        let mut progress = CountProgress::default();
+        for message in messages {
+            match self.kept_count(message) {
+                None => progress.uncounted.push(message.clone()),
+                Some(count) => progress.unwritten += usize::from(!count.is_written()),
+            }
+        }
+        progress
     }
 
     fn kept_count(&self, message: &UiMessage) -> Option<Arc<MessageCount>> {
@@ -84,19 +115,23 @@ impl KnownCounts {
         let is_new = |message: &&UiMessage| {
             let hash = hash_of(message);
             let Some(tokens) = self.0.get(&hash).copied() else { return true };
-            let count = || MessageCount { family, hash, tokens };
+            let is_written = AtomicBool::new(true);
+            let count = || MessageCount { family, hash, tokens, is_written };
             message.derived(|known: &MessageCount| known.family == family, count);
             false
         };
         messages.iter().filter(is_new).count()
     }
 
-    /// Returns the counts that are kept with messages, in the form of a file.
+    /// Returns the counts that are kept with messages, in the form of a file, and takes them for written.
     pub fn write(tokenizer: &Tokenizer, messages: &[UiMessage]) -> Object {
         let last = messages.len().saturating_sub(COUNTS_MAX);
         let counts = messages[last..].iter().filter_map(|message| tokenizer.kept_count(message));
-        let counts: Vec<String> =
-            counts.map(|count| format!("{:016x}={}", count.hash, count.tokens)).collect();
+        let count = |count: Arc<MessageCount>| {
+            count.is_written.store(true, Ordering::Relaxed);
+            format!("{:016x}={}", count.hash, count.tokens)
+        };
+        let counts: Vec<String> = counts.map(count).collect();
         let mut object = header(tokenizer);
         object.set("counts", counts.join(" "));
         object

@@ -1,6 +1,7 @@
 //! The tokenizer of a model, which counts the tokens of its texts.
 
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
 
 use ship_message::json::Json;
 
@@ -26,6 +27,8 @@ pub(super) const MESSAGE_TOKENS: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Tokenizer {
     family: Family,
+    /// The thread that needed the vocabulary first.
+    loader: Arc<OnceLock<ThreadId>>,
     /// Made for the first text with more kinds of rare characters than usual.
     chars: Arc<OnceLock<CharTokens>>,
 }
@@ -35,11 +38,30 @@ impl Tokenizer {
     /// counted with OpenAI's present vocabulary, and so is Claude, whose own is not public;
     /// [`Calibration`](super::Calibration) learns their real counts.
     pub fn for_model(model: &str) -> Self {
-        Self { family: Family::of_model(model), chars: Arc::default() }
+        Self { family: Family::of_model(model), ..Self::default() }
     }
 
     pub(super) fn family(&self) -> Family {
         self.family
+    }
+
+    /// Whether the vocabulary is loaded, so that a short text is counted in microseconds.
+    ///
+    /// ```
+    /// use ship_context::Tokenizer;
+    ///
+    /// let tokenizer = Tokenizer::for_model("gpt-4o");
+    /// assert!(!tokenizer.has_vocabulary());
+    /// tokenizer.count("How are you?");
+    /// assert!(tokenizer.has_vocabulary());
+    /// ```
+    pub fn has_vocabulary(&self) -> bool {
+        self.loader.get().is_some()
+    }
+
+    /// Returns the thread that has waited for the vocabulary to be loaded, once it is there.
+    pub fn loader(&self) -> Option<ThreadId> {
+        self.loader.get().copied()
     }
 
     /// Counts the tokens of a text, in time proportional to its length.
@@ -54,6 +76,7 @@ impl Tokenizer {
         }
         // It cannot be missing: a test loads every family's. One byte per token is the safe fallback.
         let Some(encoding) = self.family.encoding() else { return text.len() as u64 };
+        self.loader.get_or_init(|| thread::current().id());
         let mut tokens = 0;
         for_each_piece(text, |piece| {
             tokens += match piece {
