@@ -46,6 +46,7 @@ pub(crate) use system_sources::{ChatMemory, SystemSources, last_question_metadat
 use crate::chat::MessageIds;
 use crate::events::EventHub;
 use crate::id_source::IdSource;
+use crate::memory_budget::MemoryBudget;
 use crate::project_source::ProjectSource;
 use crate::recent_map::RecentMap;
 use crate::records::RequestCache;
@@ -77,6 +78,8 @@ pub(crate) struct Engine {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) token_meter: Arc<TokenMeter>,
     pub(crate) host_memory: Arc<HostMemory>,
+    /// The memory of `drafts`, `request_cache` and `observed_talk`.
+    pub(crate) memory: MemoryBudget,
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,
     pub(crate) request_cache: Arc<RequestCache>,

@@ -152,6 +152,7 @@ mod history;
 mod id_source;
 mod inbound;
 mod inbox;
+mod memory_budget;
 mod news;
 mod outbound;
 mod project;

@@ -13,6 +13,11 @@ const LOG_LINES_MAX: u64 = 20_000;
 /// A log of more bytes is compacted.
 const LOG_BYTES_MAX: u64 = 8_388_608;
 
+/// Returns the part of `limits.cacheBytes` that is the agent's. The store has the rest, for the chats themselves.
+pub(crate) fn agent_share(cache_bytes: u64) -> u64 {
+    cache_bytes / 16
+}
+
 /// The limits and habits of runs; the names are those of ship.json.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -52,6 +57,8 @@ pub struct Rules {
     pub contexts: ContextRules,
     /// `lock.waitMs`: the time that an operation waits for another process that runs the chat.
     pub operation_wait: Duration,
+    /// The part of `limits.cacheBytes` for what an agent remembers of requests, summaries and talk.
+    pub memory_bytes: usize,
     /// `tools.approval`: tools that a person must allow.
     pub approval: BTreeSet<String>,
     /// `tools.client`: tools that run with the client.
@@ -96,6 +103,7 @@ impl From<&Settings> for Rules {
                 TokenBudget::Auto => None,
                 TokenBudget::Tokens(tokens) => Some(tokens),
             },
+            memory_bytes: to_usize(agent_share(limits.cache_bytes)),
             log_lines_max: LOG_LINES_MAX,
             log_bytes_max: LOG_BYTES_MAX,
             request_facts: llm.request_facts,

@@ -15,7 +15,7 @@ const CRATES: &[(&str, &str)] = &[
         "project conversation explain history chats news run contexts compact request inbox engine search \
          conversation_log tokens records chat built_in_tools tool context_tool_input \
          error events run_notice context_operation reply id_source inbound outbound digest blocking_work \
-         recent_map project_source \
+         recent_map memory_budget project_source \
          rules run_log stop tool_schema",
     ),
     (

@@ -15,7 +15,7 @@ use crate::conversation_log::{ConversationLog, conversation_chat};
 use crate::engine::{ActiveConversation, Agent, ChatMemory, Engine, SystemSources, offered_tools};
 use crate::error::RunError;
 use crate::inbound::{CallAnswer, Inbound};
-use crate::records::usage_of_run;
+use crate::records::{RequestCache, usage_of_run};
 use crate::reply::{Outcome, Reply};
 use crate::stop::Stop;
 
@@ -39,7 +39,7 @@ impl ActiveConversation {
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             message_ids: Arc::new(kept.clone()),
             // All conversations have the same chat key, so the last request of another one must not be found.
-            request_cache: Arc::default(),
+            request_cache: Arc::new(RequestCache::within(&agent.memory)),
             ..agent.clone()
         };
         Self {

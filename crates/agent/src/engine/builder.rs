@@ -7,12 +7,16 @@ use ship_provider::{Offline, Provider};
 use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 use tokio::sync::Mutex;
 
+use super::observed_talk::ObservedTalk;
+use super::summary_drafts::SummaryDrafts;
 use super::{Agent, Engine, offered_tools};
 use crate::built_in_tools::{built_in_tools, context_tools};
 use crate::chat::LedgerMessageIds;
 use crate::id_source::{IdSource, RandomIds};
+use crate::memory_budget::MemoryBudget;
 use crate::project_source::{NoProject, ProjectSource};
 use crate::recent_map::RecentMap;
+use crate::records::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{NoLog, RunLog};
 use crate::search::MessageSearch;
@@ -167,6 +171,7 @@ impl AgentBuilder {
         let store = self.store.unwrap_or_else(in_memory);
         let tools: BTreeMap<String, Tool> =
             tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
+        let memory = MemoryBudget::new(self.rules.memory_bytes);
         Agent::from_engine(Engine {
             search: Arc::new(MessageSearch::new(Arc::clone(&store))),
             store,
@@ -183,9 +188,10 @@ impl AgentBuilder {
             message_ids: Arc::new(LedgerMessageIds),
             hub: Arc::default(),
             host_memory: Arc::default(),
-            drafts: Arc::default(),
-            request_cache: Arc::default(),
-            observed_talk: Arc::default(),
+            drafts: Arc::new(SummaryDrafts::within(&memory)),
+            request_cache: Arc::new(RequestCache::within(&memory)),
+            observed_talk: Arc::new(ObservedTalk::within(&memory)),
+            memory,
             repaired_chats: Arc::new(Mutex::new(RecentMap::new(CHATS_KEPT))),
             repairs: Arc::default(),
             budget_warnings: Arc::default(),

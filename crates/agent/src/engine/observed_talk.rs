@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use ship_context::is_observed;
 use ship_store::{ChatKey, Delivery, LedgerBody, LedgerLine, LedgerSeq};
 
+use crate::memory_budget::{MemoryBudget, Weighed};
 use crate::recent_map::RecentMap;
 
 /// The chats of which this is at least remembered.
@@ -55,13 +56,30 @@ enum LastBody {
     Delivery(Delivery),
 }
 
+#[cfg(test)]
 impl Default for ObservedTalk {
     fn default() -> Self {
-        Self(Mutex::new(RecentMap::new(CHATS_KEPT)))
+        Self::within(&MemoryBudget::new(usize::MAX))
+    }
+}
+
+impl Weighed for KnownStretch {
+    fn bytes(&self) -> usize {
+        let texts = |line: &LedgerLine| match &line.body {
+            LedgerBody::Entry(entry) => 512 + entry.entry.str("text").map_or(0, str::len),
+            LedgerBody::Delivery(_) => 512,
+        };
+        size_of::<Self>()
+            + self.others.iter().map(texts).sum::<usize>()
+            + self.early.values().map(|key| 64 + key.len()).sum::<usize>()
     }
 }
 
 impl ObservedTalk {
+    pub(crate) fn within(budget: &MemoryBudget) -> Self {
+        Self(Mutex::new(RecentMap::within(budget, CHATS_KEPT)))
+    }
+
     /// Returns what is known of the lines after `after`, if it is anything.
     pub(crate) fn stretch_after(
         &self,
@@ -88,9 +106,7 @@ impl ObservedTalk {
 
     /// Adds an observed line that this process has accepted.
     pub(crate) fn note_accepted(&self, chat: &ChatKey, seq: LedgerSeq, key: &str) {
-        if let Some(known) = self.0.lock().get_mut(chat) {
-            known.add(seq, key.to_owned());
-        }
+        self.0.lock().change(chat, |known| known.add(seq, key.to_owned()));
     }
 
     /// Forgets a chat whose ledger is another one than before.

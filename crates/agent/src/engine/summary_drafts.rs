@@ -19,6 +19,7 @@ use ship_provider::Usage;
 use ship_store::{ChatKey, View};
 
 use crate::digest::digest;
+use crate::memory_budget::{MemoryBudget, Weighed};
 use crate::recent_map::RecentMap;
 
 /// The range that a summary covers, and the person's instructions for it.
@@ -101,13 +102,17 @@ const DRAFTS_KEPT: usize = 64;
 #[derive(Debug)]
 pub(crate) struct SummaryDrafts(Mutex<RecentMap<ChatKey, SummaryDraft>>);
 
-impl Default for SummaryDrafts {
-    fn default() -> Self {
-        Self(Mutex::new(RecentMap::new(DRAFTS_KEPT)))
+impl Weighed for SummaryDraft {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.prose.len() + 256
     }
 }
 
 impl SummaryDrafts {
+    pub(crate) fn within(budget: &MemoryBudget) -> Self {
+        Self(Mutex::new(RecentMap::within(budget, DRAFTS_KEPT)))
+    }
+
     /// Returns the last draft for a chat.
     pub(crate) fn last_for(&self, chat: &ChatKey) -> Option<SummaryDraft> {
         self.0.lock().get(chat).cloned()

@@ -1,6 +1,6 @@
 //! Remembers earlier model calls in memory, so that the next one only costs its own line.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -10,11 +10,12 @@ use ship_store::ChatKey;
 
 use super::request_record::RequestRecord;
 use super::usage::usage_of_run;
+use crate::memory_budget::{MemoryBudget, Weighed};
 use crate::recent_map::RecentMap;
 
 /// The number of chats whose last call is at least remembered: a few megabytes.
 const CHATS_KEPT: usize = 2_048;
-/// The number of runs all of whose calls are remembered. A reply asks for them right behind its run.
+/// The number of runs all of whose calls are at least remembered, if there is room. A reply asks for them right behind its run.
 const RUNS_KEPT: usize = 64;
 /// The number of texts that are known to be stored.
 const TEXTS_MAX: usize = 4_096;
@@ -26,16 +27,24 @@ pub(crate) const RECENT_LINES: usize = 64;
 pub(crate) struct RequestCache {
     /// The last call of each chat.
     last: Mutex<RecentMap<ChatKey, Arc<RequestRecord>>>,
-    /// The calls of the last runs that this process has begun, the newest last.
-    runs: Mutex<VecDeque<RunCalls>>,
+    /// The calls of the last runs that this process has begun, by their ids.
+    runs: Mutex<RecentMap<String, RunCalls>>,
     /// The digests of texts that are stored as blobs.
     stored_texts: Mutex<HashSet<String>>,
 }
 
-impl Default for RequestCache {
-    fn default() -> Self {
-        let last = Mutex::new(RecentMap::new(CHATS_KEPT));
-        Self { last, runs: Mutex::default(), stored_texts: Mutex::default() }
+/// A record has a few digests and names, and no text of a request.
+const RECORD_BYTES: usize = 2_048;
+
+impl Weighed for Arc<RequestRecord> {
+    fn bytes(&self) -> usize {
+        RECORD_BYTES + self.system.len() * 128
+    }
+}
+
+impl Weighed for RunCalls {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.lines.len() * RECORD_BYTES
     }
 }
 
@@ -57,6 +66,14 @@ impl RunCalls {
 }
 
 impl RequestCache {
+    pub(crate) fn within(budget: &MemoryBudget) -> Self {
+        Self {
+            last: Mutex::new(RecentMap::within(budget, CHATS_KEPT)),
+            runs: Mutex::new(RecentMap::within(budget, RUNS_KEPT)),
+            stored_texts: Mutex::default(),
+        }
+    }
+
     /// Returns the last request for an answer in a chat, as far as this process knows.
     pub(crate) fn last(&self, chat: &ChatKey) -> Option<Arc<RequestRecord>> {
         self.last.lock().get(chat).map(Arc::clone)
@@ -71,27 +88,23 @@ impl RequestCache {
 
     /// Notes that this process begins a run, whose calls are all its own.
     pub(crate) fn begin_run(&self, run_id: &str) {
-        let mut runs = self.runs.lock();
         let run = RunCalls { run_id: run_id.to_owned(), lines: Vec::new(), model: None };
-        runs.push_back(run);
-        if runs.len() > RUNS_KEPT {
-            runs.pop_front();
-        }
+        self.runs.lock().insert(run_id.to_owned(), run);
     }
 
     /// Remembers a line about a call, or about its answer, of a run that this process has begun.
     pub(crate) fn add_line(&self, run_id: &str, line: &Object, record: &RequestRecord) {
-        let mut runs = self.runs.lock();
-        let Some(run) = runs.iter_mut().rev().find(|run| run.run_id == run_id) else { return };
-        run.lines.push(line.clone());
-        if record.is_of_context() {
-            run.model = Some(record.recipe.model.clone());
-        }
+        self.runs.lock().change(&run_id.to_owned(), |run| {
+            run.lines.push(line.clone());
+            if record.is_of_context() {
+                run.model = Some(record.recipe.model.clone());
+            }
+        });
     }
 
     /// Returns the calls of a run; `None` if another process may have made some.
     pub(crate) fn calls_of_run(&self, run_id: &str) -> Option<RunCalls> {
-        self.runs.lock().iter().rev().find(|run| run.run_id == run_id).cloned()
+        self.runs.lock().get(&run_id.to_owned()).cloned()
     }
 
     /// Notes that a text is stored as a blob.

@@ -17,6 +17,7 @@ use super::kept_index::KeptIndex;
 use super::search_query::{RankedMessage, SearchQuery};
 use super::search_result::{SearchResult, SearchedBy};
 use crate::error::RunError;
+use crate::memory_budget::Weighed;
 use crate::recent_map::RecentMap;
 
 /// The number of hits more than asked for that are ranked, for those that are gone when they are read.
@@ -30,6 +31,13 @@ const CHATS_KEPT: usize = 4;
 
 /// The index of a chat in memory, if it was read. It is used by one task at a time.
 type IndexSlot = Arc<Mutex<Option<KeptIndex>>>;
+
+impl Weighed for IndexSlot {
+    /// An index changes while it is in its place. So the map of indexes has no budget, and keeps only a few.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
 
 /// Searches the messages of chats. It needs no agent, so a chat can be searched whatever is wrong with the model.
 pub struct MessageSearch {

@@ -25,6 +25,18 @@ async fn a_stream_gives_the_answer_as_it_arrives_and_the_reply_last() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_offered_the_tools_of_its_agent_without_those_for_other_contexts() {
+    let test = ConversationAgent::new();
+    test.begin("a.jsonl").await;
+    test.say("hello").await;
+    let request = test.last_request();
+    assert!(request.contains("\"name\":\"look\""), "{request}");
+    for other in ["chat_context_", "chat_checkpoint", "chat_load_history"] {
+        assert!(!request.contains(&format!("\"name\":\"{other}")), "{request}");
+    }
+}
+
+#[tokio::test]
 async fn a_streamed_message_goes_to_the_conversation_of_the_call() {
     let test = ConversationAgent::new();
     let first = test.begin("a.jsonl").await;
