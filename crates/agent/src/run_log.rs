@@ -79,6 +79,9 @@ pub trait RunLog: Send + Sync {
     fn wants_payload(&self) -> bool {
         true
     }
+
+    /// Waits until everything is written that was taken before.
+    fn flush(&self) {}
 }
 
 /// A log that writes nothing.

@@ -5,6 +5,8 @@
 //! leaves all of it out. No operation fails because it could not be logged.
 
 mod entry;
+mod log_files;
+mod log_queue;
 mod log_reader;
 mod log_writer;
 

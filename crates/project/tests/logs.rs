@@ -35,6 +35,11 @@ fn logs_of(root: &Path, environment: &[(&str, &str)]) -> (LogWriter, ManualClock
 }
 
 impl Setup {
+    fn write(&self, entry: LogEntry) {
+        self.logs.write(entry);
+        self.logs.flush();
+    }
+
     fn file(&self, day: &str) -> PathBuf {
         self.folder.path().join(".ship/logs").join(format!("{day}.jsonl"))
     }
@@ -57,10 +62,10 @@ fn a_line_is_an_object_with_what_it_belongs_to_first() {
     let setup = setup(&[]);
     let chat = "terminal:main".parse().unwrap();
     let entry = info("llm_request").chat(&chat).request("r1").run("u1");
-    setup.logs.write(
+    setup.write(
         entry.plain("model", "small").message("text", "hi\n\"you\"").plain("kind", "forged"),
     );
-    setup.logs.write(LogEntry::new(Level::Warn, "overflow"));
+    setup.write(LogEntry::new(Level::Warn, "overflow"));
     assert_eq!(
         setup.text("2026-02-05"),
         concat!(
@@ -78,7 +83,7 @@ fn a_line_is_an_object_with_what_it_belongs_to_first() {
 fn files_and_folders_are_made_on_demand_and_for_their_owner_alone() {
     let setup = setup(&[]);
     assert!(!setup.folder.path().join(".ship").exists());
-    setup.logs.write(info("start"));
+    setup.write(info("start"));
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(setup.folder.path().join(".ship")), 0o700);
     assert_eq!(mode(setup.folder.path().join(".ship/logs")), 0o700);
@@ -90,23 +95,23 @@ fn a_new_day_begins_a_new_file_and_a_reader_follows() {
     let setup = setup(&[]);
     let mut reader = LogReader::from_start(setup.folder.path());
     assert_eq!(reader.poll().unwrap(), []);
-    setup.logs.write(info("evening"));
+    setup.write(info("evening"));
     assert_eq!(kinds(&reader.poll().unwrap()), ["evening"]);
 
     setup.clock.advance(1000);
-    setup.logs.write(info("morning"));
+    setup.write(info("morning"));
     assert_eq!(kinds(&reader.poll().unwrap()), ["morning"]);
     // Another process looked at its clock before midnight and writes only now.
     setup.clock.advance(-1);
-    setup.logs.write(info("late"));
+    setup.write(info("late"));
     assert_eq!(setup.text("2026-02-05").lines().count(), 2);
     assert_eq!(setup.text("2026-02-06").lines().count(), 1);
     assert_eq!(kinds(&reader.poll().unwrap()), ["late"]);
 
     setup.clock.advance(86_400_000);
-    setup.logs.write(info("next"));
+    setup.write(info("next"));
     setup.clock.advance(86_400_000);
-    setup.logs.write(info("after"));
+    setup.write(info("after"));
     assert_eq!(kinds(&reader.poll().unwrap()), ["next", "after"]);
     assert_eq!(reader.poll().unwrap(), []);
 }
@@ -131,14 +136,14 @@ fn a_reader_goes_on_after_the_clock_was_set_back() {
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
     let setup = setup(&[]);
     for _ in 0..3 {
-        setup.logs.write(info("before"));
+        setup.write(info("before"));
         setup.clock.advance(DAY_MS);
     }
     let mut reader = LogReader::from_end(setup.folder.path()).unwrap();
     // To a day that has a file, and to one that has none.
     for days in [-3, -300] {
         setup.clock.advance(days * DAY_MS);
-        setup.logs.write(info("after"));
+        setup.write(info("after"));
         assert_eq!(kinds(&reader.poll().unwrap()), ["after"], "{days} days");
     }
 }
@@ -146,7 +151,7 @@ fn a_reader_goes_on_after_the_clock_was_set_back() {
 #[test]
 fn a_reader_takes_whole_lines_only_and_passes_over_what_is_none() {
     let setup = setup(&[]);
-    setup.logs.write(info("one"));
+    setup.write(info("one"));
     let file = setup.file("2026-02-05");
     let whole = setup.text("2026-02-05");
     fs::write(&file, format!("{whole}not json\n\n[1]\n{}", &whole[..20])).unwrap();
@@ -169,12 +174,12 @@ fn a_reader_takes_whole_lines_only_and_passes_over_what_is_none() {
 #[test]
 fn a_reader_may_begin_at_the_end_and_ask_for_one_request() {
     let setup = setup(&[]);
-    setup.logs.write(info("old").request("r1"));
+    setup.write(info("old").request("r1"));
     let mut reader =
         LogReader::from_end(setup.folder.path()).unwrap().only_requests(["r1".to_owned()]);
-    setup.logs.write(info("other").request("r2"));
-    setup.logs.write(info("mine").request("r1"));
-    setup.logs.write(info("nobodys"));
+    setup.write(info("other").request("r2"));
+    setup.write(info("mine").request("r1"));
+    setup.write(info("nobodys"));
     assert_eq!(kinds(&reader.poll().unwrap()), ["mine"]);
 
     let mut all = LogReader::from_start(setup.folder.path()).only_requests(["r1".to_owned()]);
@@ -186,9 +191,7 @@ fn a_reader_may_begin_at_the_end_and_ask_for_one_request() {
 fn many_lines_come_in_batches_and_none_is_lost() {
     let setup = setup(&[]);
     for n in 0..300_u64 {
-        setup
-            .logs
-            .write(info("big").request(format!("r{}", n % 300)).plain("text", "x".repeat(10_000)));
+        setup.write(info("big").request(format!("r{}", n % 300)).plain("text", "x".repeat(10_000)));
     }
     let mut reader = LogReader::from_start(setup.folder.path());
     let mut sizes = Vec::new();
@@ -214,7 +217,7 @@ fn no_line_holds_a_secret_wherever_it_stands() {
     let body = inside.to_string();
     let deep = (0..100).fold(inside.clone(), |value, _| Json::from(vec![value]));
     let entry = info("llm_response").request(secret).run(format!("run-{secret}"));
-    setup.logs.write(
+    setup.write(
         entry
             .plain("error", format!("refused: {secret}"))
             .plain("nested", inside)
@@ -238,7 +241,6 @@ fn message_text_is_in_no_line_when_that_is_not_wanted() {
     let write = |setup: &Setup| {
         let entry = info("llm_request").request("r1").plain("messages", 2_u64);
         setup
-            .logs
             .write(entry.message("text", "the plan").payload("body", "{\"content\":\"the plan\"}"));
         setup.text("2026-02-05")
     };
@@ -260,13 +262,13 @@ fn message_text_is_in_no_line_when_that_is_not_wanted() {
 fn a_log_that_cannot_be_written_stops_no_work_and_is_counted() {
     let blocked = setup(&[]);
     fs::write(blocked.folder.path().join(".ship"), "a file").unwrap();
-    blocked.logs.write(info("lost"));
-    blocked.logs.write(info("lost"));
+    blocked.write(info("lost"));
+    blocked.write(info("lost"));
     assert_eq!(blocked.logs.failures(), 2);
 
     let gone = setup(&[]);
     fs::remove_dir_all(gone.folder.path()).unwrap();
-    gone.logs.write(info("lost"));
+    gone.write(info("lost"));
     assert_eq!(gone.logs.failures(), 1);
 }
 
@@ -285,6 +287,35 @@ fn no_link_is_followed_to_write_elsewhere() {
 
     assert_eq!((folder_link.logs.failures(), file_link.logs.failures()), (1, 1));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_was_taken_is_written_in_its_order_when_the_writer_is_dropped() {
+    let Setup { folder, logs, .. } = setup(&[]);
+    for n in 0..2_000_u64 {
+        logs.write(info("line").plain("n", n));
+    }
+    drop(logs);
+    let mut reader = LogReader::from_start(folder.path());
+    let mut numbers = Vec::new();
+    loop {
+        let lines = reader.poll().unwrap();
+        if lines.is_empty() {
+            break;
+        }
+        numbers.extend(lines.iter().map(|line| line.get("n").and_then(Json::as_u64).unwrap()));
+    }
+    assert!(numbers.into_iter().eq(0..2_000));
+}
+
+#[test]
+fn a_line_has_the_time_at_which_it_was_taken_and_not_written() {
+    let setup = setup(&[]);
+    setup.logs.write(info("evening"));
+    setup.clock.advance(1000);
+    setup.write(info("morning"));
+    assert!(setup.text("2026-02-05").contains("23:59:59.000Z"));
+    assert!(setup.text("2026-02-06").contains("00:00:00.000Z"));
 }
 
 /// Says to a process of its own that it is to write, and where.

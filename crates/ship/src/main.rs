@@ -65,6 +65,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.
     runtime.shutdown_background();
+    session.flush_log();
     result.map_err(|failure| session.complete_failure(failure))
 }
 

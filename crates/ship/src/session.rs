@@ -109,6 +109,7 @@ impl Session {
         let about = chat.about().await?;
         chat.set_about(About { model: name.clone(), ..about }).await?;
         *self.chosen.borrow_mut() = name.map(|name| ChosenModel { name, is_kept: true });
+        self.flush_log();
         *self.agent.borrow_mut() = None;
         Ok(())
     }
@@ -178,6 +179,13 @@ impl Session {
             .and_then(|mut file| file.write_all(b"*\n"));
         if tell == TellNewFolder::Yes && self.is_new_project && !self.json {
             output::print_notice(&format!("created {} to keep the chats", folder.display()));
+        }
+    }
+
+    /// Waits until the log is written.
+    pub(crate) fn flush_log(&self) {
+        if let Some(agent) = &*self.agent.borrow() {
+            agent.flush_log();
         }
     }
 

@@ -39,6 +39,12 @@ impl Agent {
         self.engine.repairs.take()
     }
 
+    /// Waits until the log has all lines that were taken before. A log is written by a thread of its own, so a process
+    /// calls this before it ends, unless it drops the agent and all of its runs.
+    pub fn flush_log(&self) {
+        self.engine.log.flush();
+    }
+
     /// Adds a warning that the model's window is unknown, unless it was told before. Without this call, it is told after
     /// the first answer.
     pub async fn warn_of_unknown_window(&self, chat: &ChatKey) {

@@ -71,4 +71,8 @@ impl RunLog for ProjectRunLog {
     fn wants_payload(&self) -> bool {
         self.logs.options().payload
     }
+
+    fn flush(&self) {
+        self.logs.flush();
+    }
 }
