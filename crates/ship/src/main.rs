@@ -40,7 +40,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let runtime = process::runtime()?;
+    let threads = match arguments.command {
+        Command::Chat { .. } => process::RuntimeThreads::Several,
+        _ => process::RuntimeThreads::One,
+    };
+    let runtime = process::runtime(threads)?;
     match &arguments.command {
         Command::Init { folder } => return commands::init::run(arguments, folder.as_deref()),
         Command::Completions { shell } => return commands::completions::run(*shell),

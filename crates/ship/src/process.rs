@@ -12,11 +12,30 @@ use crate::failure::Failure;
 /// The number of files that a command may have open at once, besides the three standard streams.
 const OPEN_FILES: usize = 16;
 
+/// The threads of a runtime, besides those on which work may block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RuntimeThreads {
+    /// For a command that does one thing: more threads would only make its start longer.
+    One,
+    /// For a program that goes on while something large is counted or written.
+    Several,
+}
+
+/// The most threads: they wait for the disk and for models, and what computes for long has threads of its own.
+const THREADS_MAX: usize = 4;
+
 /// Builds the runtime of a command, in a process that has the resources for it.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
+pub(crate) fn runtime(threads: RuntimeThreads) -> Result<Runtime, Failure> {
     check_open_files()?;
-    // One thread is enough, because blocking work has threads of its own.
-    let runtime = Builder::new_current_thread().enable_all().build();
+    let mut builder = match threads {
+        RuntimeThreads::One => Builder::new_current_thread(),
+        RuntimeThreads::Several => Builder::new_multi_thread(),
+    };
+    if threads == RuntimeThreads::Several {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        builder.worker_threads(processors.min(THREADS_MAX));
+    }
+    let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| {
         Failure::new("system", format!("the system does not let ship begin: {error}"))
     })?;

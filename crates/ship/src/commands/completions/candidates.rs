@@ -37,7 +37,10 @@ pub(super) fn chats(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn chat_keys() -> Option<Vec<ChatKey>> {
     let store = open_store(&project()?, Arc::new(SystemClock)).ok()?;
-    let found = process::runtime().ok()?.block_on(store.chats(None, usize::MAX)).ok()?;
+    let found = process::runtime(process::RuntimeThreads::One)
+        .ok()?
+        .block_on(store.chats(None, usize::MAX))
+        .ok()?;
     let mut keys: Vec<ChatKey> = found.chats.into_iter().filter_map(|it| it.key.ok()).collect();
     // The list has the newest first; a person looks for a name.
     keys.sort();
@@ -79,7 +82,8 @@ fn messages(typed: &str) -> Vec<CompletionCandidate> {
         let store = open_store(&project, Arc::new(SystemClock)).ok()?;
         let chat = chosen_chat(&project)?;
         let reading = active_messages(&*store, &chat);
-        let messages = process::runtime().ok()?.block_on(reading).ok()?;
+        let messages =
+            process::runtime(process::RuntimeThreads::One).ok()?.block_on(reading).ok()?;
         Some(last_messages(messages.iter(), project.settings()))
     });
     let messages = messages.unwrap_or_default().into_iter().filter(|(id, _)| id.starts_with(typed));
@@ -116,7 +120,10 @@ pub(super) fn attachments(typed: &OsStr) -> Vec<CompletionCandidate> {
 /// Returns the last requests of the chat that begin with the typed text, the newest first, with their times.
 pub(super) fn requests(typed: &OsStr) -> Vec<CompletionCandidate> {
     let calls = agent_and_chat().and_then(|(agent, chat)| {
-        process::runtime().ok()?.block_on(agent.requests(&chat, REQUESTS_MAX)).ok()
+        process::runtime(process::RuntimeThreads::One)
+            .ok()?
+            .block_on(agent.requests(&chat, REQUESTS_MAX))
+            .ok()
     });
     let records = calls.unwrap_or_default().into_iter().rev().map(|call| call.record);
     let records = records.filter(|record| record.id.starts_with(&*typed.to_string_lossy()));
@@ -130,7 +137,7 @@ pub(super) fn requests(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn context_list() -> Option<ContextList> {
     let (agent, chat) = agent_and_chat()?;
-    process::runtime().ok()?.block_on(agent.contexts(&chat)).ok()?
+    process::runtime(process::RuntimeThreads::One).ok()?.block_on(agent.contexts(&chat)).ok()?
 }
 
 fn agent_and_chat() -> Option<(Agent, ChatKey)> {
