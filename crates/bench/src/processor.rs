@@ -69,8 +69,31 @@ fn clock(id: ClockId) -> Duration {
 
 /// Returns the memory of this process, none on systems that do not tell.
 pub(crate) fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kb.unwrap_or(0) * 1024
+    status("VmRSS:") * 1024
+}
+
+/// Returns the most memory that this process had since [`forget_peak`], none on systems that do not tell.
+pub(crate) fn peak_bytes() -> u64 {
+    status("VmHWM:") * 1024
+}
+
+/// Begins to look for the most memory anew, on systems that can.
+pub(crate) fn forget_peak() {
+    // Elsewhere the peak includes what was before, which is only more.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Returns the bytes that this process has read so far, wherever from; none on systems that do not tell.
+pub(crate) fn read_bytes() -> u64 {
+    number_in("/proc/self/io", "rchar:")
+}
+
+fn status(name: &str) -> u64 {
+    number_in("/proc/self/status", name)
+}
+
+fn number_in(file: &str, name: &str) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

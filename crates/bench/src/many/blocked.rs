@@ -1,8 +1,8 @@
 //! How long the threads that serve all tasks are blocked by one of them.
 //!
-//! A heartbeat on the runtime is late when a thread is blocked, and also when the machine is busy with something else.
-//! So the promise is about processor time: how long one poll of a turn uses its thread. Beside it stand the beats of
-//! the runtime and those of a thread of its own, which show what the machine adds.
+//! A heartbeat on the runtime is late when its threads are blocked, and also when the machine is busy with something
+//! else. A thread of its own beats beside it, and is late only for the machine: what both wait at the same time is not
+//! counted. The processor time of each poll of a turn shows the same without any clock.
 
 use std::io;
 use std::pin::Pin;
@@ -77,10 +77,29 @@ impl<F: Future> Future for Measured<F> {
     }
 }
 
+/// One beat: when it should have come, and how late it was.
+#[derive(Clone, Copy)]
+struct Beat {
+    due: Instant,
+    late: Duration,
+}
+
+impl Beat {
+    fn of(begun: Instant) -> Self {
+        Self { due: begun + INTERVAL, late: begun.elapsed().saturating_sub(INTERVAL) }
+    }
+
+    /// Returns for how long this beat and another were late at the same time.
+    fn shared(&self, other: &Self) -> Duration {
+        let end = (self.due + self.late).min(other.due + other.late);
+        end.saturating_duration_since(self.due.max(other.due))
+    }
+}
+
 /// Two heartbeats: a task of the runtime, and a thread of its own.
 pub(super) struct Beats {
-    task: JoinHandle<Vec<Duration>>,
-    thread: thread::JoinHandle<Vec<Duration>>,
+    task: JoinHandle<Vec<Beat>>,
+    thread: thread::JoinHandle<Vec<Beat>>,
     ended: Arc<AtomicBool>,
 }
 
@@ -90,36 +109,63 @@ impl Beats {
         let ended = Arc::new(AtomicBool::new(false));
         let (of_task, of_thread) = (Arc::clone(&ended), Arc::clone(&ended));
         let task = async move {
-            let mut late = Vec::new();
+            let mut beats = Vec::new();
             while !of_task.load(Ordering::Relaxed) {
                 let begun = Instant::now();
                 tokio::time::sleep(INTERVAL).await;
-                late.push(begun.elapsed().saturating_sub(INTERVAL));
+                beats.push(Beat::of(begun));
             }
-            late
+            beats
         };
         let thread = move || {
-            let mut late = Vec::new();
+            let mut beats = Vec::new();
             while !of_thread.load(Ordering::Relaxed) {
                 let begun = Instant::now();
                 thread::sleep(INTERVAL);
-                late.push(begun.elapsed().saturating_sub(INTERVAL));
+                beats.push(Beat::of(begun));
             }
-            late
+            beats
         };
         Self { task: tokio::spawn(task), thread: thread::spawn(thread), ended }
     }
 
-    /// Ends both, and describes how late they were.
-    pub(super) async fn end(self) -> io::Result<String> {
+    /// Ends both.
+    pub(super) async fn end(self) -> io::Result<BeatTimes> {
         self.ended.store(true, Ordering::Relaxed);
         let task = self.task.await?;
         let thread = self.thread.join().map_err(|_| io::Error::other("the thread has panicked"))?;
-        Ok(format!("late beats of the runtime: {}; of a thread: {}", spread(task), spread(thread)))
+        Ok(BeatTimes { task, thread })
     }
 }
 
-fn spread(mut late: Vec<Duration>) -> String {
+/// The beats of both, in their order.
+pub(super) struct BeatTimes {
+    task: Vec<Beat>,
+    thread: Vec<Beat>,
+}
+
+impl BeatTimes {
+    /// Returns the longest time that the runtime was late while the thread was not. When the thread is late too, it is
+    /// the machine that lets both wait.
+    pub(super) fn longest_wait(&self) -> Duration {
+        let own = |beat: &Beat| {
+            // The beats of a thread never overlap, so those that are over before this one was due come first.
+            let first = self.thread.partition_point(|other| other.due + other.late <= beat.due);
+            let meanwhile = self.thread[first..].iter();
+            let meanwhile = meanwhile.take_while(|other| other.due < beat.due + beat.late);
+            beat.late.saturating_sub(meanwhile.map(|other| beat.shared(other)).sum())
+        };
+        self.task.iter().map(own).max().unwrap_or_default()
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let (task, thread) = (spread(&self.task), spread(&self.thread));
+        format!("late beats of the runtime: {task}; of a thread: {thread}")
+    }
+}
+
+fn spread(beats: &[Beat]) -> String {
+    let mut late: Vec<Duration> = beats.iter().map(|beat| beat.late).collect();
     late.sort_unstable();
     let at = |share: f64| {
         let place = (late.len() as f64 * share) as usize;

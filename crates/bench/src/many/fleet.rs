@@ -52,6 +52,12 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// Returns the bytes of a chat's ledger, with what was sealed of it.
+    pub(super) fn ledger_bytes(&self, chat: &ChatKey) -> io::Result<u64> {
+        let name = chat.as_str().replace(':', "%3A");
+        files_len(&self.folder.join(".ship/chat").join(name).join("conversations"))
+    }
+
     pub(super) fn chats(&self) -> usize {
         self.chats.len()
     }
@@ -90,6 +96,15 @@ impl Fleet {
         }
         Ok(())
     }
+}
+
+/// Returns the bytes of all files in a folder and below it.
+fn files_len(folder: &Path) -> io::Result<u64> {
+    fs::read_dir(folder)?.try_fold(0, |bytes, entry| {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        Ok(bytes + if found.is_dir() { files_len(&entry.path())? } else { found.len() })
+    })
 }
 
 async fn begin_chat(store: &FileStore, key: &ChatKey, random: &mut Random) -> io::Result<()> {

@@ -8,9 +8,12 @@ use ship_store::ChatKey;
 use tokio::task::JoinSet;
 
 use super::fleet::{Fleet, failed};
-use crate::processor::all_time;
+use crate::processor::{all_time, read_bytes};
 use crate::report::{Report, Want};
 
+/// A ledger is read once, and other files with it.
+const READS_MAX: f64 = 1.5;
+const READS_AGAIN_MAX: f64 = 0.1;
 const FEW: usize = 50;
 const ROUNDS: usize = 5;
 
@@ -25,11 +28,19 @@ pub(super) async fn bench(
     loud.talk(&agent, observed).await?;
     // A new process has to read what was said; the next looks find it read.
     let cold = fleet.agent(None)?;
+    let begun = read_bytes();
     let first = loud.look(&cold).await?;
+    let read = read_bytes() - begun;
     let again = loud.look(&cold).await?;
+    let read_again = read_bytes() - begun - read;
     report.note(&format!(
         "a look after {observed} lines: {first:.1} ms in a new process, then {again:.2} ms"
     ));
+    let ledger = fleet.ledger_bytes(&loud.chat)?.max(1) as f64;
+    let what = "bytes that a new process reads over those of the ledger";
+    report.ratio(what, read as f64 / ledger, Want::AtMost(READS_MAX));
+    let what = "bytes that its next look reads over those of the ledger";
+    report.ratio(what, read_again as f64 / ledger, Want::AtMost(READS_AGAIN_MAX));
     drop(cold);
     let (mut after_few, mut after_many) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {
