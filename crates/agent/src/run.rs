@@ -11,7 +11,8 @@
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
 //!   tries to switch, and `agent_operate` takes a person's operation, and `agent_stop` stops a run of any process.
-//! - `unfinished_chats` finds the chats in which something is left to do, for a process that starts.
+//! - `unfinished_chats` finds the chats in which something is left to do, for a process that starts, and
+//!   `recorded_answers` tells which answers the ledger has.
 
 mod agent_operate;
 mod agent_runs;
@@ -25,6 +26,7 @@ mod lane_loop;
 mod lane_return;
 mod lane_watch;
 mod next_action;
+mod recorded_answers;
 mod repair;
 mod reply;
 mod request_fit;

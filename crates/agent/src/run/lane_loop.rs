@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use ship_context::{Journal, Recovery, RunStart, SettledWork, lost_run, recover};
+use ship_context::{Journal, Recovery, RunStart, SettledWork, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, ChatState, ContextEvent, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, LogPiece,
-    Metadata, Moment, Rotation, Synced, View,
+    About, ChatState, ContextEvent, ContextId, Head, LedgerLine, LedgerSeq, LogPiece, Metadata,
+    Moment, Rotation, Synced, View,
 };
 
-use super::finish::{self, answer_entries, finish};
+use super::finish::{self, finish};
+use super::recorded_answers::{has_answer_of, is_recorded, unrecorded_run};
 use super::run_progress::RunProgress;
 use super::switch_context::{ends_run, make_switch, operate_during_run};
 use super::undecided::end_undecided;
@@ -21,7 +22,7 @@ use crate::context_operation::ContextOperation;
 use crate::contexts::{operate_idle, reference_to_earlier_talk};
 use crate::engine::{ActiveRun, LockedChat};
 use crate::error::RunError;
-use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed_answers};
+use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, missed_answers};
 use crate::records::{first_difference, journal_digests};
 use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -101,7 +102,7 @@ impl LaneLoop {
         let looked_up = if is_first_look { last.as_ref() } else { open.as_ref() };
         // The answer mostly stands right behind the cursor, and then no other line of the ledger is read for it.
         let delivered = looked_up.is_some_and(|start| has_answer_of(&lines, view.as_ref(), start))
-            || self.is_delivered(view.as_ref(), looked_up).await?;
+            || is_recorded(&*self.locked.chat, view.as_ref(), looked_up).await?;
         // `recover` does not wait for files, and asks only about the run of the journal, so the answer is known here.
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
@@ -201,15 +202,8 @@ impl LaneLoop {
 
     /// Records the answer of a run whose journal a power cut has taken, if the ledger does not have it either.
     async fn record_lost_answer(&self, state: &ChatState) -> Result<(), RunError> {
-        let Some(view) = state.view.as_ref() else { return Ok(()) };
-        let journaled = state.journal.first().and_then(|start| start.str("runId"));
-        let lost = lost_run(view, journaled, self.locked.chat.key());
-        let Some(start) = lost else { return Ok(()) };
-        if has_answer_of(&state.new_lines, Some(view), &start)
-            || self.is_delivered(Some(view), Some(&start)).await?
-        {
-            return Ok(());
-        }
+        let Some(start) = unrecorded_run(&*self.locked.chat, state).await? else { return Ok(()) };
+        let Some(view) = &state.view else { return Ok(()) };
         let Some(message) = view.messages().next_back() else { return Ok(()) };
         let work = self.active_run(state.about.clone(), view, &Journal::begin(start)).await;
         finish::record_answer(&work, message, &SettledWork::default()).await
@@ -268,7 +262,7 @@ impl LaneLoop {
         let Some(view) = state.view else { return Ok(()) };
         let journal = Journal::read(&state.journal).filter(|it| it.start.run_id == run_id);
         let open = journal.as_ref().filter(|it| !it.has_ended).map(|it| it.start.clone());
-        let delivered = self.is_delivered(Some(&view), open.as_ref()).await?;
+        let delivered = is_recorded(&*self.locked.chat, Some(&view), open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Continue(journal)
             | Recovery::Parked(journal)
@@ -302,7 +296,7 @@ impl LaneLoop {
         operation: &ContextOperation,
     ) -> Result<Option<View>, RunError> {
         let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
-        let delivered = self.is_delivered(Some(&view), open.as_ref()).await?;
+        let delivered = is_recorded(&*self.locked.chat, Some(&view), open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
                 // The journal is begun here, so that the next look finds a run to continue.
@@ -338,18 +332,6 @@ impl LaneLoop {
         // The run that ended here has written to the log.
         let view = self.locked.read_view().await?;
         operate_idle(&self.locked, &view, request_line, operation).await
-    }
-
-    /// Whether the ledger has the answer of the last run. A run that ended has delivered it before. The answer of an
-    /// interrupted run is searched by its key, behind the entries that the run had read when it began.
-    async fn is_delivered(
-        &self,
-        view: Option<&View>,
-        open: Option<&RunStart>,
-    ) -> Result<bool, RunError> {
-        let Some(start) = open else { return Ok(true) };
-        let key = last_answer_key(view, start);
-        Ok(self.locked.chat.ledger().entry_of(&key, start.inbox).await?.is_some())
     }
 
     /// Closes a run whose message is in the log already.
@@ -427,19 +409,4 @@ impl LaneLoop {
             ..RunStart::default()
         }
     }
-}
-
-/// Whether ledger lines have the answer of a run.
-fn has_answer_of(lines: &[LedgerLine], view: Option<&View>, start: &RunStart) -> bool {
-    let key = last_answer_key(view, start);
-    lines.iter().any(|line| matches!(&line.body, LedgerBody::Entry(entry) if entry.key == key))
-}
-
-/// Returns the key of the last ledger entry about the answer of a run.
-pub(super) fn last_answer_key(view: Option<&View>, start: &RunStart) -> String {
-    let is_it = |message: &&UiMessage| message.id() == Some(start.message_id.as_str());
-    let message = view.and_then(|view| view.messages().find(is_it));
-    let entries = message.map(|it| answer_entries(&start.run_id, it, &start.earlier));
-    let last = entries.unwrap_or_default().pop();
-    last.map_or_else(|| answer_key(&start.run_id), |entry| entry.key)
 }

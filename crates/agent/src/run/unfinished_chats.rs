@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ship_context::{Journal, Recovery, recover};
 use ship_store::{Chat, ChatCursor, ChatKey, ChatLook, ReadError, StorageError};
 
-use super::lane_loop::last_answer_key;
+use super::recorded_answers::{is_recorded, unrecorded_run};
 use crate::chat::LEDGER_PAGE;
 use crate::engine::{Agent, Engine};
 use crate::inbox::{has_input, has_operation, last_read};
@@ -99,13 +99,11 @@ impl Engine {
         let state = chat.state(LEDGER_PAGE).await?;
         let (view, journal) = (state.view.as_ref(), Journal::read(&state.journal));
         let inbox = last_read(chat, view).await?;
-        let is_delivered = match &journal {
-            Some(journal) => {
-                let key = last_answer_key(view, &journal.start);
-                chat.ledger().entry_of(&key, journal.start.inbox).await?.is_some()
-            }
-            None => true,
-        };
+        if unrecorded_run(chat, &state).await?.is_some() {
+            return Ok(true);
+        }
+        let last = journal.as_ref().map(|journal| &journal.start);
+        let is_delivered = is_recorded(chat, view, last).await?;
         match recover(view, &[], journal, |_| is_delivered, self) {
             Recovery::Idle => has_input(self, chat, inbox).await,
             Recovery::Parked(journal) => {

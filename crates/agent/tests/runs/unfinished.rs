@@ -3,6 +3,7 @@
 use ship_agent::{Agent, ContextOperation, FileStore, Outcome, Rules};
 use ship_message::FinishReason;
 use ship_testkit::chat::options;
+use ship_testkit::power;
 use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::{ScriptedEnd, call, said, step, text};
 use ship_testkit::sim::{Fault, SimDisk};
@@ -46,6 +47,36 @@ async fn a_killed_run_is_found_exactly_if_something_is_left_of_it() {
         (found, finished) =
             (found + listed.len(), finished + usize::from(accepted && listed.is_empty()));
         assert!(unfinished(&setup.agent().agent).await.is_empty(), "killed at call {at}");
+    }
+    assert!(found > 20 && finished > 0, "{found} found, {finished} finished");
+}
+
+/// A power cut may take the journal, and then the log alone tells that an answer is not in the ledger.
+#[tokio::test]
+async fn a_run_without_power_is_found_exactly_if_something_is_left_of_it() {
+    let many_runs = || Setup { many_runs: true, ..Setup::scripted(&[text("Aye.")]) };
+    let setup = many_runs();
+    let test = setup.agent();
+    test.say("first").await;
+    assert!(test.accept("second").await);
+    let accepted = setup.disk.ops().len();
+    test.run().await;
+    let ops = setup.disk.ops();
+    let (mut found, mut finished) = (0, 0);
+    for cut in sample(accepted..=ops.len(), 2) {
+        for (name, disk) in power::states(&ops[..cut]) {
+            let at = format!("cut after {cut} changes: {name}");
+            let after = TestAgent::on(Box::new(disk), &many_runs());
+            let listed = unfinished(&after.agent).await;
+            // The second look has nothing but what the first one has noted.
+            assert_eq!(unfinished(&after.agent).await, listed, "{at}");
+            let before = (after.context().await, after.ledger().await);
+            after.run().await;
+            let has_run = (after.context().await, after.ledger().await) != before;
+            assert_eq!(listed.len(), usize::from(has_run), "{at}");
+            assert!(unfinished(&after.agent).await.is_empty(), "{at}");
+            (found, finished) = (found + listed.len(), finished + usize::from(listed.is_empty()));
+        }
     }
     assert!(found > 20 && finished > 0, "{found} found, {finished} finished");
 }
