@@ -12,6 +12,7 @@ pub struct Stop {
     notify: Arc<Notify>,
     is_stopped: Arc<AtomicBool>,
     is_leaving: Arc<AtomicBool>,
+    left: Arc<Notify>,
 }
 
 impl Stop {
@@ -22,9 +23,11 @@ impl Stop {
     }
 
     /// Tells the run to leave between two steps, for a process that ends. Nothing of the run is lost or settled: it stays
-    /// in its journal, and the next run of the chat, in any process, continues it.
+    /// in its journal, and the next run of the chat, in any process, continues it. A caller that waits for another run
+    /// stops waiting.
     pub fn leave(&self) {
         self.is_leaving.store(true, Ordering::Relaxed);
+        self.left.notify_waiters();
     }
 
     pub(crate) fn is_leaving(&self) -> bool {
@@ -38,10 +41,30 @@ impl Stop {
     pub(crate) async fn until_stopped(&self) {
         self.notify.notified().await;
     }
+
+    /// Waits until the caller is to stop or to leave.
+    pub(crate) async fn until_over(&self) {
+        tokio::select! {
+            () = self.until_stopped() => {
+                // The wait has consumed the signal, and the caller's next run needs it.
+                self.stop();
+            }
+            () = self.until_leaving() => {}
+        }
+    }
+
+    async fn until_leaving(&self) {
+        // The wake-up is asked for before the look, so that none is missed between the two.
+        let mut left = std::pin::pin!(self.left.notified());
+        left.as_mut().enable();
+        if !self.is_leaving() {
+            left.await;
+        }
+    }
 }
 
-/// Takes the lane. If the caller stops while another process has it, the caller stops waiting. A free lane is taken
-/// all the same, so that the run begins and reports that it was stopped.
+/// Takes the lane. If the caller stops or leaves while another process has it, the caller stops waiting. A free lane is
+/// taken all the same, so that the run begins and reports that it was stopped.
 pub(crate) async fn lane_unless_stopped(
     chat: &dyn Chat,
     stop: &Stop,
@@ -52,10 +75,6 @@ pub(crate) async fn lane_unless_stopped(
     }
     tokio::select! {
         lane = chat.lane("run") => lane.map(Some),
-        () = stop.until_stopped() => {
-            // The wait has consumed the signal, and the caller's next run needs it.
-            stop.stop();
-            Ok(None)
-        }
+        () = stop.until_over() => Ok(None),
     }
 }

@@ -19,6 +19,9 @@ use super::listener::{AgentListener, Listener};
 /// The number of chats that a reader of all chats may leave unread. Of more, it misses those without a run.
 pub(super) const UNREAD_CHATS: usize = 1_000;
 
+/// The number of chats of which a reader of all chats may miss something. One that misses more ends.
+pub(super) const MISSED_CHATS: usize = 10_000;
+
 /// Takes the events of all chats. Its listeners end when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct EventHub {
@@ -163,7 +166,7 @@ impl SharedHub {
         self.0.lock().chats.get_mut(chat)?.read(id)
     }
 
-    /// Reads the next event of any chat; none when the hub is gone.
+    /// Reads the next event of any chat; none when the hub is gone or the reader was ended.
     pub(super) fn poll_all(
         &self,
         id: ReaderId,
@@ -174,10 +177,13 @@ impl SharedHub {
         if found.is_some() || hub.is_closed {
             return Poll::Ready(found);
         }
-        if let Some(reader) = hub.agent_readers.get_mut(&id) {
-            reader.waker = Some(context.waker().clone());
+        match hub.agent_readers.get_mut(&id) {
+            Some(reader) => {
+                reader.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(None),
         }
-        Poll::Pending
     }
 
     /// Reads the next event of any chat if there is one.
@@ -232,7 +238,19 @@ impl HubState {
             }
         }
         if is_skipping {
+            self.end_absent_readers();
             self.forget_all_unused();
+        }
+    }
+
+    /// Ends the readers of all chats that miss too much, or what is kept for them would grow without end.
+    fn end_absent_readers(&mut self) {
+        let is_absent =
+            |(_, reader): &(&ReaderId, &AgentReader)| reader.missed.len() > MISSED_CHATS;
+        let absent = self.agent_readers.iter().filter(is_absent).map(|(id, _)| *id);
+        for id in absent.collect::<Vec<_>>() {
+            self.agent_readers.remove(&id);
+            self.chats.values_mut().for_each(|chat| chat.leave(id));
         }
     }
 

@@ -53,7 +53,8 @@ impl Drop for Listener {
 }
 
 /// Receives the events of all chats, each with the key of its chat. Those of one chat come in order, as in a
-/// [`Listener`]. A listener that leaves more than 1,000 chats unread misses what it has not read of those without a run.
+/// [`Listener`]. A listener that leaves more than 1,000 chats unread misses what it has not read of those without a run,
+/// and gets [`RunEvent::Missed`] for each. With more than 10,000 of these unread it ends.
 #[derive(Debug)]
 pub struct AgentListener {
     hub: Arc<SharedHub>,
@@ -65,7 +66,7 @@ impl AgentListener {
         Self { hub, id }
     }
 
-    /// Waits for the next event of any chat; `None` when the agent is gone.
+    /// Waits for the next event of any chat; `None` when the agent is gone, or when too much was left unread.
     pub async fn next(&mut self) -> Option<(ChatKey, Arc<RunEvent>)> {
         poll_fn(|context| self.hub.poll_all(self.id, context)).await
     }

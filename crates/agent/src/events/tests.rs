@@ -11,7 +11,7 @@ use ship_store::ChatKey;
 
 use super::RunEvent;
 use super::chat_events::{ChatEvents, EventLimits};
-use super::hub::{EventHub, UNREAD_CHATS};
+use super::hub::{EventHub, MISSED_CHATS, UNREAD_CHATS};
 use super::join::NOTICES_KEPT;
 use crate::reply::Outcome;
 use crate::run_notice::notice;
@@ -196,6 +196,20 @@ fn one_that_leaves_very_many_chats_unread_misses_those_without_a_run() {
         heard.last().map(|(chat, event)| (chat.clone(), told(event))),
         Some((key("running"), "start m".to_owned()))
     );
+}
+
+#[test]
+fn one_that_never_reads_ends_and_costs_nothing_more() {
+    let hub = EventHub::default();
+    let mut all = hub.listen_to_all();
+    begin_in(&hub, &key("running"));
+    for number in 0..MISSED_CHATS + UNREAD_CHATS + 1 {
+        hub.send(&key(&number.to_string()), RunEvent::Chunk(notice("context", "Moved.")));
+    }
+    assert_eq!(hub.chat_count(), 1, "the chat with a run");
+    let mut context = Context::from_waker(Waker::noop());
+    let ended = std::pin::pin!(all.next()).poll(&mut context);
+    assert!(matches!(ended, Poll::Ready(None)), "{ended:?}");
 }
 
 #[test]

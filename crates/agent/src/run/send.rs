@@ -133,7 +133,7 @@ impl Agent {
                 None => watch.check_holder(LaneWaiting::OtherProcess).await?,
             }
             tokio::select! {
-                () = stop.until_stopped() => return Ok(Reply::without_answer(None)),
+                () = stop.until_over() => return Ok(Reply::without_answer(None)),
                 () = self.until_changed(chat, moment) => {}
             }
         }

@@ -3,7 +3,7 @@
 use ship_agent::{Outcome, Rules, Stop, StopOutcome};
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use crate::harness::Setup;
+use crate::harness::{Setup, inbound};
 
 /// A chat whose model begins an answer and does not end it.
 fn endless_answer() -> Setup {
@@ -83,4 +83,22 @@ async fn a_run_that_is_left_between_two_steps_is_continued_by_the_next_process()
     assert_eq!(next.run().await, Some(Outcome::Done));
     assert_eq!(next.context().await.last().unwrap(), "assistant: [effect \"done\"] Done.");
     assert_eq!(next.effects(), 1);
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_does_not_wait_for_another_run() {
+    let test = Setup::default().agent();
+    assert!(test.accept("please").await);
+    let held = test.stored().await.lane("other").await.unwrap();
+    for stop in [Stop::leave, Stop::stop] {
+        let told = Stop::default();
+        let waiting = test.agent.run(&test.chat, &told);
+        let (ran, ()) = tokio::join!(waiting, async { stop(&told) });
+        assert_eq!(ran.unwrap(), None);
+        let waiting = test.agent.send_until(&test.chat, inbound("please"), &told);
+        let (sent, ()) = tokio::join!(waiting, async { stop(&told) });
+        assert!(sent.unwrap().messages.is_empty(), "the message is kept");
+    }
+    held.release().await;
+    assert_eq!(test.run().await, Some(Outcome::Done));
 }
