@@ -37,7 +37,7 @@ pub enum RunError {
         chat: ChatKey,
     },
     /// Even the smallest request does not fit.
-    NoRoom(String),
+    NoRoom(Explanation),
     /// An operation on contexts is in the ledger, and could be neither performed nor answered.
     Kept(Box<Self>),
     /// The process that runs the chat is stopped, or has written nothing for longer than a tool may take.
@@ -62,7 +62,7 @@ impl Explain for RunError {
             Self::Storage(error) => error.explain(),
             Self::Purge(error) => error.explain(),
             Self::Vanished { chat } => Explanation::new(format!("the context of `{chat}` disappeared during a write")).with_remedy("make sure that nothing else changes its files, then try again"),
-            Self::NoRoom(sentence) => Explanation::new(sentence.as_str()),
+            Self::NoRoom(why) => why.clone(),
             Self::Kept(error) => Explanation::new(error.to_string()).with_remedy("what you asked for is kept; unless it is done already, the next command in this chat does it"),
             Self::Frozen(lane) => Explanation::new(format!("{} holds this chat and makes no progress", lane.holder)),
             Self::NotWaiting { chat, id } => Explanation::new(format!("nothing in `{chat}` is waiting for `{id}`")).with_remedy("it may have been answered already"),

@@ -350,8 +350,11 @@ mod tests {
     #[test]
     fn a_semicolon_in_a_problem_is_no_hint() {
         let sentence = "the system takes 10 tokens; the model takes 9";
-        let failure = Failure::from(RunError::NoRoom(sentence.to_owned()));
+        let why = Explanation::new(sentence);
+        let failure = Failure::from(RunError::NoRoom(why.clone()));
         assert_eq!((failure.sentence().as_str(), failure.remedy()), (sentence, None));
+        let failure = Failure::from(RunError::NoRoom(why.with_remedy("shorten it")));
+        assert_eq!((failure.sentence().as_str(), failure.remedy()), (sentence, Some("shorten it")));
         let place = "a; b.jsonl".to_owned();
         let failure = Failure::from(StorageError::Damaged { place, what: "cut".to_owned() });
         assert_eq!(failure.sentence(), "a; b.jsonl is damaged: cut");
@@ -411,7 +414,7 @@ mod tests {
         let failures: [(Failure, &str); 7] = [
             (OpenAgentError::NoKey("there is no key".to_owned()).into(), "no_key"),
             (OpenAgentError::NoModel.into(), "no_model"),
-            (RunError::NoRoom("too long".to_owned()).into(), "run"),
+            (RunError::NoRoom(Explanation::new("too long")).into(), "run"),
             (RunError::Vanished { chat: chat() }.into(), "run"),
             (no_log.into(), "storage"),
             (std::io::Error::from(ErrorKind::StorageFull).into(), "output"),

@@ -132,7 +132,7 @@ async fn compact_locked(
     match locked.with_heartbeat(making_room).await?.0 {
         CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
         CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
-        CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),
+        CompactionOutcome::None(why) => Err(RunError::NoRoom(why)),
     }
 }
 
@@ -145,7 +145,7 @@ async fn preview(locked: &LockedChat) -> Result<Option<CompactionPreview>, RunEr
     let plan = match plan(&work, &request, &why).await? {
         PlanResult::Plan(plan) => plan,
         PlanResult::Settle(_) => return Ok(None),
-        PlanResult::No(sentence) => return Err(RunError::NoRoom(sentence)),
+        PlanResult::No(why) => return Err(RunError::NoRoom(why)),
     };
     let is_full = work.log_is_full().await;
     let (messages, outputs) = match plan.method(&work.locked.engine.rules, is_full, &why) {

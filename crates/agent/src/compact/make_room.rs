@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_store::{RotateError, StorageError};
+use ship_store::{Explain as _, Explanation, RotateError, StorageError};
 
 use super::agent_compact::Compaction;
 use super::plan::{PlanResult, plan};
@@ -11,7 +11,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::{PreparedRequest, count_request};
 
-const OUTGROWN: &str = "my work on this request no longer fits the model.";
+const OUTGROWN: &str = "my work on this request no longer fits the model";
 
 /// The reason for making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) enum CompactionOutcome {
     /// The run itself takes the room: so many parts of its message must be settled first.
     Settle(usize),
     /// There cannot be room, for this reason.
-    None(String),
+    None(Explanation),
 }
 
 /// The number of times that a compaction begins again because the log was replaced meanwhile.
@@ -90,11 +90,17 @@ fn without_sealing(
     let fits = work.locked.engine.window_tokens().is_none_or(|window| tokens < window);
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),
-        false => CompactionOutcome::None(format!(
-            "the context is too long for the model, and cannot be compacted here: {error}. Fix that, or continue in \
-             another chat with `ship send --chat NAME`."
-        )),
+        false => CompactionOutcome::None(too_long_without_sealing(error)),
     }
+}
+
+fn too_long_without_sealing(error: &StorageError) -> Explanation {
+    let Explanation { problem, remedy } = error.explain();
+    let fix = remedy.unwrap_or_else(|| "fix that".to_owned());
+    let problem =
+        format!("the context is too long for the model, and cannot be compacted here: {problem}");
+    Explanation::new(problem)
+        .with_remedy(format!("{fix}, or continue in another chat with `ship send --chat NAME`"))
 }
 
 /// Returns the request that the model would be sent now.
@@ -117,12 +123,11 @@ async fn compact_once(
         PlanResult::Plan(plan) => plan,
         // Metadata alone tells half an answer from a whole one.
         PlanResult::Settle(_) if !work.locked.chat.log().features().holds_metadata => {
-            return Ok(CompactionOutcome::None(format!(
-                "{OUTGROWN} It is kept; tell me to go on."
-            )));
+            let outgrown = Explanation::new(OUTGROWN).with_remedy("it is kept; tell me to go on");
+            return Ok(CompactionOutcome::None(outgrown));
         }
         PlanResult::Settle(count) => return Ok(CompactionOutcome::Settle(count)),
-        PlanResult::No(sentence) => return Ok(CompactionOutcome::None(sentence)),
+        PlanResult::No(why) => return Ok(CompactionOutcome::None(why)),
     };
     plan.warn_once(work).await;
     if plan.meets_target(why) && !work.log_is_full().await {

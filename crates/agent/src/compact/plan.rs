@@ -8,7 +8,7 @@ use ship_context::compact::{
 };
 use ship_context::open_request;
 use ship_message::{UiMessage, UiPart};
-use ship_store::View;
+use ship_store::{Explanation, View};
 
 use super::make_room::CompactionReason;
 use crate::blocking_work::in_place_if;
@@ -53,7 +53,7 @@ pub(super) enum PlanResult {
     /// So many parts of the run's message must be settled first.
     Settle(usize),
     /// A compaction is impossible, for this reason.
-    No(String),
+    No(Explanation),
 }
 
 pub(super) async fn plan(
@@ -63,7 +63,7 @@ pub(super) async fn plan(
 ) -> Result<PlanResult, RunError> {
     let agent = &work.locked.engine;
     let Some(view) = work.locked.chat.log().view().await? else {
-        return Ok(PlanResult::No("there is nothing to compact".to_owned()));
+        return Ok(PlanResult::No(Explanation::new("there is nothing to compact")));
     };
     let carried = CompactionState::read(&view);
     // The counts of earlier calls only make the estimate better.
@@ -148,15 +148,20 @@ pub(super) async fn plan(
     })))
 }
 
-/// Describes what is too big, and the remedy.
-fn too_big_for_user(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
+/// Explains what is too big.
+fn too_big_for_user(
+    agent: &Engine,
+    request: &PreparedRequest,
+    too_big: &FloorTooBig,
+) -> Explanation {
     let FloorTooBig { open, fixed, largest_request: wall } = *too_big;
     let takes = format!("the limit is {wall}, to leave room for an answer");
     if open > fixed {
-        return format!(
-            "your message alone takes about {open} tokens, and the system and the tools {fixed}; {takes}. \
-             Send it in pieces, or use a model with a larger window."
+        let problem = format!(
+            "your message alone takes about {open} tokens, and the system and the tools {fixed}; {takes}"
         );
+        return Explanation::new(problem)
+            .with_remedy("send it in pieces, or use a model with a larger window");
     }
     let weights =
         agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
@@ -177,10 +182,11 @@ fn too_big_for_user(agent: &Engine, request: &PreparedRequest, too_big: &FloorTo
         ),
     };
     let shorten = match tools > system {
-        true => "Leave some tools out".to_owned(),
-        false => format!("Shorten {largest}"),
+        true => "leave some tools out".to_owned(),
+        false => format!("shorten {largest}"),
     };
-    format!("{what}; {takes}. {shorten}, or use a model with a larger window.")
+    Explanation::new(format!("{what}; {takes}"))
+        .with_remedy(format!("{shorten}, or use a model with a larger window"))
 }
 
 /// Returns the number of parts before the last step of a run's message. The last step stays, because the model has

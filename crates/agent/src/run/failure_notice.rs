@@ -5,6 +5,7 @@
 
 use ship_message::json::Json;
 use ship_provider::ProviderError;
+use ship_store::Explanation;
 
 use crate::engine::ActiveRun;
 use crate::reply::Outcome;
@@ -30,12 +31,12 @@ pub(super) fn steps_notice(work: &ActiveRun, steps: usize) -> String {
 }
 
 /// Logs why a request cannot be made to fit, and returns the outcome with its notice.
-pub(super) fn fit_failure(work: &ActiveRun, sentence: &str) -> Outcome {
+pub(super) fn fit_failure(work: &ActiveRun, why: &Explanation) -> Outcome {
     let told = match is_for_operator(work) {
-        true => sentence,
-        false => "it needs more text than my model can read at once.",
+        true => sentences(why),
+        false => "it needs more text than my model can read at once.".to_owned(),
     };
-    log_failure(work, "does_not_fit", sentence, None);
+    log_failure(work, "does_not_fit", &why.problem, why.remedy.as_deref());
     Outcome::Failed(format!("I could not answer: {told} What you wrote is kept."))
 }
 
@@ -89,6 +90,14 @@ fn plain_sentence(error: &ProviderError) -> &'static str {
 }
 
 /// Returns a sentence with a mark at its end.
+/// Returns an explanation as one sentence, or as two if it has a remedy.
+fn sentences(why: &Explanation) -> String {
+    let problem = ended(&why.problem);
+    let Some(remedy) = &why.remedy else { return problem };
+    let (first, rest) = remedy.split_at(remedy.chars().next().map_or(0, char::len_utf8));
+    format!("{problem} {}{}", first.to_uppercase(), ended(rest))
+}
+
 fn ended(sentence: &str) -> String {
     let stop = if sentence.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{sentence}{stop}")

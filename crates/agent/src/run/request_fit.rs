@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ProviderError;
+use ship_store::Explanation;
 
 use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepare_current};
 use crate::engine::ActiveRun;
@@ -56,8 +57,8 @@ struct RefusedRequest {
 pub(crate) enum DoesNotFit {
     /// The message of the run is too large: this number of its parts must be settled first.
     Settle(usize),
-    /// Nothing can be left out; the sentence tells what is too large.
-    Sentence(String),
+    /// Nothing can be left out; the explanation says what is too large.
+    TooLarge(Explanation),
     /// The provider has refused the request, and nothing can be left out.
     Error(ProviderError),
 }
@@ -208,7 +209,7 @@ impl RequestFit {
                 self.refused = refused;
                 Err(DoesNotFit::Settle(count))
             }
-            (CompactionOutcome::None(sentence), _) => Err(DoesNotFit::Sentence(sentence)),
+            (CompactionOutcome::None(why), _) => Err(DoesNotFit::TooLarge(why)),
             (CompactionOutcome::Made(_), _) => {
                 self.is_counted = true;
                 self.was_compacted = true;

@@ -155,7 +155,7 @@ async fn ask_model(
             settle(work, progress, count).await?;
             return Ok(None);
         }
-        Err(DoesNotFit::Sentence(sentence)) => return Ok(Some(fit_failure(work, &sentence))),
+        Err(DoesNotFit::TooLarge(why)) => return Ok(Some(fit_failure(work, &why))),
         Err(DoesNotFit::Error(error)) => return Ok(Some(provider_failure(work, &error))),
     };
     if progress.fit.was_compacted() {
