@@ -8,6 +8,7 @@ mod compaction_state;
 mod head_after_events;
 mod last_operation;
 mod ledger;
+mod ledger_pages;
 pub(crate) mod loaded_skills;
 mod log_size;
 mod message_ids;
@@ -33,7 +34,8 @@ pub(crate) use last_operation::{
     AT, CheckpointChange, LastOperation, OPERATED, Places, UNSHOWN, WAS, carry_last_operation,
     is_just_compacted, is_switch, last_operation, messages_since_operation, place_to_json,
 };
-pub(crate) use ledger::{LEDGER_PAGE, is_message, lines_up_to, message_lines, promoted_messages};
+pub(crate) use ledger::{is_message, lines_up_to, message_lines, promoted_messages};
+pub(crate) use ledger_pages::{EarlierPages, LEDGER_PAGE, LaterPages};
 pub(crate) use log_size::LogSize;
 pub(crate) use message_ids::{LedgerMessageIds, MessageIds, inbound_id_in};
 pub(crate) use open_request::{OpenRequest, has_content, messages_left_behind, open_request_ids};

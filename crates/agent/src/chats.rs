@@ -1,5 +1,6 @@
 //! The chats of a project with what a list shows of each, by pages. No chat is opened for it.
 
+use ship_context::is_from_person;
 use ship_message::UiMessage;
 use ship_store::{
     ChatContent, ChatCursor, ChatKey, ChatLook, ChatOverview, ContextId, Metadata, ReadError,
@@ -8,7 +9,6 @@ use ship_store::{
 
 use crate::engine::Agent;
 use crate::error::RunError;
-use crate::inbox::is_from_person;
 
 /// A page of the list of chats.
 #[derive(Debug)]

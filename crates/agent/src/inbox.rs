@@ -17,4 +17,4 @@ pub(crate) use stop_entry::{is_stopped, stop_entry};
 pub(crate) use unread_ledger::{
     MissedAnswers, UnreadLedger, answer_key, last_read, missed_answers,
 };
-pub(crate) use waiting::{is_from_person, newest_waiting, queued_message};
+pub(crate) use waiting::{newest_waiting, queued_message};

@@ -12,14 +12,12 @@ use ship_store::{
     AnsweredEntries, Chat, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Moment, ReadError, Store,
 };
 
+use crate::chat::LaterPages;
 use crate::engine::Agent;
 use crate::error::RunError;
 use crate::events::{Listener, RunEvent};
 use crate::inbound::AcceptedMessage;
 use crate::run_notice::{ContextNotice, RunNotice};
-
-/// The number of ledger lines that are read at once.
-const PAGE: usize = 200;
 
 /// Something that has happened in a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,16 +123,12 @@ impl ChatNews {
     }
 
     async fn unseen_lines(&mut self, chat: &dyn Chat) -> Result<Vec<LedgerLine>, ReadError> {
-        let mut lines = Vec::new();
-        loop {
-            let page = chat.ledger().after(self.last_seen, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            self.last_seen = page.last().map(|line| line.seq).or(self.last_seen);
+        let (mut lines, mut pages) = (Vec::new(), LaterPages::new(chat, self.last_seen));
+        while let Some(page) = pages.next().await? {
             lines.extend(page);
-            if is_last {
-                return Ok(lines);
-            }
+            self.last_seen = pages.read_up_to();
         }
+        Ok(lines)
     }
 
     fn item(&mut self, line: &LedgerLine) -> Option<ChatNewsItem> {

@@ -60,8 +60,8 @@ pub use journal::{
 pub use last_answer::note_about_last_answer;
 pub use open_request::open_request;
 pub use recovery::{
-    KnownTools, OBSERVED, Recovery, ends_with_question, is_observed, is_question, is_waiting_call,
-    recover,
+    KnownTools, OBSERVED, Recovery, ends_with_question, is_from_person, is_observed, is_question,
+    is_waiting_call, recover,
 };
 pub use shown_messages::{ShowRules, shown_to_model};
 pub use system_blocks::{

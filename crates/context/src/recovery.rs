@@ -92,7 +92,8 @@ pub fn is_observed(line: &LedgerLine) -> bool {
     is_from_person(line) && has_observed_mark(line)
 }
 
-fn is_from_person(line: &LedgerLine) -> bool {
+/// Whether a line of the ledger is a message that came in, addressed to the agent or not.
+pub fn is_from_person(line: &LedgerLine) -> bool {
     matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
 }
 

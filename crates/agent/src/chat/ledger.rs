@@ -3,20 +3,20 @@
 use ship_message::json::Json;
 use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
 
+use super::ledger_pages::LaterPages;
 use super::message_ids::{MessageIds, inbound_id_in};
 use crate::inbound::promoted_message;
 
 /// Reads all lines after `after` up to `last`, any number of them.
 pub(crate) async fn lines_up_to(
     chat: &dyn Chat,
-    mut after: Option<LedgerSeq>,
+    after: Option<LedgerSeq>,
     last: Option<LedgerSeq>,
 ) -> Result<Vec<LedgerLine>, ReadError> {
-    let mut lines = Vec::new();
-    while after < last {
-        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
-        let Some(end) = page.last().map(|line| line.seq) else { break };
-        after = Some(end);
+    let (mut lines, mut pages) = (Vec::new(), LaterPages::new(chat, after));
+    while pages.read_up_to() < last
+        && let Some(page) = pages.next().await?
+    {
         lines.extend(page.into_iter().filter(|line| Some(line.seq) <= last));
     }
     Ok(lines)
@@ -46,9 +46,6 @@ pub(crate) fn promoted_messages<'a>(
 pub(crate) fn message_lines(questions: Vec<NewMessage>) -> Vec<NewLine> {
     questions.into_iter().map(NewLine::from).collect()
 }
-
-/// The number of ledger lines that are read at once.
-pub(crate) const LEDGER_PAGE: usize = 200;
 
 /// Whether a line of the ledger is a message that wants an answer.
 pub(crate) fn is_message(line: &LedgerLine) -> bool {

@@ -16,7 +16,7 @@ use ship_store::{
 };
 
 use super::operate::OperationInProgress;
-use crate::chat::{LEDGER_PAGE, is_message, promoted_messages};
+use crate::chat::{LaterPages, is_message, promoted_messages};
 use crate::error::RunError;
 
 /// So many equal characters at the beginning, said at the same time, are the same message.
@@ -167,9 +167,10 @@ impl OperationInProgress<'_> {
         // A message that moves along, or that the log still has, does not come back a second time.
         let mut ids: HashSet<String> = self.moving.current.iter().cloned().collect();
         ids.extend(view.messages().filter_map(UiMessage::id).map(str::to_owned));
-        let mut after = None;
-        while found.iter().any(Option::is_none) {
-            let page = self.locked.chat.ledger().after(after, LEDGER_PAGE).await?;
+        let mut pages = LaterPages::new(&*self.locked.chat, None);
+        while found.iter().any(Option::is_none)
+            && let Some(page) = pages.next().await?
+        {
             for line in &page {
                 let Some(message) = self.message_of_entry(line, view) else { continue };
                 let is_it = |at: &usize| {
@@ -182,10 +183,6 @@ impl OperationInProgress<'_> {
                     found[at] = Some(with_time(message, lost[at].1.ts));
                 }
             }
-            if page.len() < LEDGER_PAGE {
-                break;
-            }
-            after = page.last().map(|line| line.seq);
         }
         let message =
             |((before, utterance), found): ((_, Utterance), Option<UiMessage>)| LostMessage {

@@ -12,7 +12,7 @@ use ship_context::contexts::{
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
-use ship_store::{LedgerLine, LedgerSeq, StorageProblem, StorageProblemKind, View};
+use ship_store::{LedgerLine, StorageProblem, StorageProblemKind, View};
 
 use super::archive::ContextArchive;
 use super::list::active_snapshot;
@@ -23,7 +23,7 @@ use super::search_call::search_call;
 use super::switch_request::SwitchRequest;
 use super::target_origin::{OperationPlan, TargetOrigin};
 use crate::blocking_work::in_place;
-use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
+use crate::chat::{EarlierPages, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextName, ContextOperation, OperationOutcome};
 use crate::context_tool_input::{
     ContextToolInput, ListContexts, LoadContext, LoadHistory, NewCheckpoint, RecallContext,
@@ -219,16 +219,11 @@ impl ContextToolCall<'_> {
     /// Returns the newest lines of the ledger, in order, up to the limit of pages.
     async fn earlier_lines(&self) -> Result<Vec<LedgerLine>, RunError> {
         let mut lines: Vec<LedgerLine> = Vec::new();
-        let mut before: Option<LedgerSeq> = None;
+        let mut pages = EarlierPages::new(&*self.work.locked.chat, None);
         for _ in 0..PAGES_MAX {
-            let mut page = self.work.locked.chat.ledger().before(before, LEDGER_PAGE).await?;
-            let is_last = page.len() < LEDGER_PAGE;
-            before = page.first().map(|line| line.seq).or(before);
+            let Some(mut page) = pages.next().await? else { break };
             page.append(&mut lines);
             lines = page;
-            if is_last {
-                break;
-            }
         }
         Ok(lines)
     }

@@ -9,7 +9,7 @@ use ship_store::{
 
 use super::next_input::due_operation;
 use super::unread_ledger::last_read;
-use crate::chat::{LEDGER_PAGE, is_message};
+use crate::chat::{LaterPages, is_message};
 use crate::context_operation::ContextOperation;
 use crate::engine::{Agent, Engine};
 use crate::error::RunError;
@@ -120,12 +120,11 @@ impl Agent {
 /// Returns the first entries that wait, and whether these are all.
 async fn waiting_entries(
     chat: &dyn Chat,
-    mut inbox: Option<LedgerSeq>,
+    inbox: Option<LedgerSeq>,
     limit: usize,
 ) -> Result<(Vec<WaitingEntry>, bool), ReadError> {
-    let mut waiting = Vec::new();
-    loop {
-        let page = chat.ledger().after(inbox, LEDGER_PAGE).await?;
+    let (mut waiting, mut pages) = (Vec::new(), LaterPages::new(chat, inbox));
+    while let Some(page) = pages.next().await? {
         for line in &page {
             let operation = due_operation(chat, line).await?;
             if !is_message(line) && operation.is_none() {
@@ -136,11 +135,8 @@ async fn waiting_entries(
             }
             waiting.extend(WaitingEntry::new(line, operation));
         }
-        if page.len() < LEDGER_PAGE {
-            return Ok((waiting, true));
-        }
-        inbox = page.last().map(|line| line.seq);
     }
+    Ok((waiting, true))
 }
 
 impl WaitingEntry {

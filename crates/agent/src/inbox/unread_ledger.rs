@@ -19,7 +19,7 @@ use ship_store::{
 use super::input_room::InputRoom;
 use super::next_input::NextInput;
 use super::unread_lines::UnreadLines;
-use crate::chat::{LEDGER_PAGE, is_message, promoted_messages, skill_changes, view_messages};
+use crate::chat::{LaterPages, is_message, promoted_messages, skill_changes, view_messages};
 use crate::engine::{ChatMemory, Engine, SystemSources};
 
 /// The entries of the ledger that no run has read.
@@ -84,17 +84,13 @@ pub(crate) async fn last_read(
 
 /// Returns the last message that was answered, from the ledger alone.
 async fn last_answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
-    let (mut answered, mut after) = (AnsweredEntries::default(), None);
-    loop {
-        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
+    let (mut answered, mut pages) = (AnsweredEntries::default(), LaterPages::new(chat, None));
+    while let Some(page) = pages.next().await? {
         for line in &page {
             answered.take(line);
         }
-        if page.len() < LEDGER_PAGE {
-            return Ok(answered.last());
-        }
-        after = page.last().map(|line| line.seq);
     }
+    Ok(answered.last())
 }
 
 /// The answers in the ledger that the context lacks.

@@ -1,30 +1,25 @@
 //! Reads the messages that wait in the ledger, and makes what a history shows of them.
 
+use ship_context::is_from_person;
 use ship_message::UiMessage;
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError, View};
 
-use crate::chat::{LEDGER_PAGE, inbound_message_id};
+use crate::chat::{EarlierPages, inbound_message_id};
 use crate::inbound;
-
-/// Whether a line is a message that came in, addressed to the agent or not.
-pub(crate) fn is_from_person(line: &LedgerLine) -> bool {
-    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
-}
 
 /// Returns the newest `limit` messages behind the inbox cursor, in order; with `before`, only those with lower numbers.
 /// Only the end of the ledger is read.
 pub(crate) async fn newest_waiting(
     chat: &dyn Chat,
     inbox: Option<LedgerSeq>,
-    mut before: Option<LedgerSeq>,
+    before: Option<LedgerSeq>,
     limit: usize,
 ) -> Result<Vec<LedgerLine>, ReadError> {
-    let page_len = limit.clamp(1, LEDGER_PAGE);
-    let mut newest = Vec::new();
-    while newest.len() < limit && before.is_none_or(|before| Some(before) > inbox) {
-        let page = chat.ledger().before(before, page_len).await?;
-        let is_last = page.len() < page_len;
-        before = page.first().map(|line| line.seq);
+    let (mut newest, mut pages) = (Vec::new(), EarlierPages::new(chat, before).with_at_most(limit));
+    while newest.len() < limit
+        && let Some(page) = pages.next().await?
+    {
+        let is_last = page.first().is_some_and(|line| Some(line.seq) <= inbox);
         let waits = |line: &LedgerLine| Some(line.seq) > inbox && is_from_person(line);
         newest.extend(page.into_iter().rev().filter(waits));
         if is_last {
