@@ -70,9 +70,9 @@ fn derived_state(view: &View, value: Object) -> DerivedState {
     DerivedState { value, position: view.position, crc: view.crc }
 }
 
-async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
+async fn derive(engine: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
     let messages = view_messages(view);
-    let (meter, counted) = (Arc::clone(&agent.token_meter), messages.clone());
+    let (meter, counted) = (Arc::clone(&engine.token_meter), messages.clone());
     let count = move || counted.iter().map(|message| meter.message_tokens(message)).sum();
     let tokens: u64 = blocking(count).await;
     let size = LogSize::of(view);
@@ -83,7 +83,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     ]);
     let mut value = Object::from([
         ("v", Json::from(VERSION)),
-        ("ts", agent.clock.now().to_json()),
+        ("ts", engine.clock.now().to_json()),
         ("contextId", view.head.context.as_str().into()),
         ("sizes", sizes.into()),
         ("tokens", Object::from([("messages", tokens)]).into()),

@@ -61,16 +61,16 @@ pub(super) async fn plan(
     request: &PreparedRequest,
     why: &CompactionReason,
 ) -> Result<PlanResult, RunError> {
-    let agent = &work.locked.engine;
+    let engine = &work.locked.engine;
     let Some(view) = work.locked.chat.log().view().await? else {
         return Ok(PlanResult::No(Explanation::new("there is nothing to compact")));
     };
     let carried = CompactionState::read(&view);
     // The counts of earlier calls only make the estimate better.
-    if let Err(error) = agent.remember_counts(&*work.locked.chat, &carried.tokens).await {
+    if let Err(error) = engine.remember_counts(&*work.locked.chat, &carried.tokens).await {
         log_not_recorded(work, &error);
     }
-    let load = agent.token_meter.load_of(request.pieces());
+    let load = engine.token_meter.load_of(request.pieces());
     let context_messages = work.messages().await;
     let mut open = vec![false; context_messages.len()];
     for at in open_request(&context_messages, &work.run_id, view.head.carry.answered()) {
@@ -79,10 +79,10 @@ pub(super) async fn plan(
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..context_messages.len()).filter(|at| open[*at]).map(weigh).sum();
     let floor = load.fixed + open_tokens;
-    let budget = token_limits(agent, &carried, why, load.total(), floor);
+    let budget = token_limits(engine, &carried, why, load.total(), floor);
     let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(too_big) => return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big))),
+        Err(too_big) => return Ok(PlanResult::No(too_big_for_user(engine, request, &too_big))),
     };
     // A request shows the messages of the context first, and then the run's own.
     let so_far = request.shown.get(context_messages.len());
@@ -103,7 +103,7 @@ pub(super) async fn plan(
                 // Not even the last step fits beside the open request.
                 Err(_) if may_settle => return Ok(PlanResult::Settle(so_far.parts().len())),
                 Err(too_big) => {
-                    return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big)));
+                    return Ok(PlanResult::No(too_big_for_user(engine, request, &too_big)));
                 }
             }
         }
@@ -124,7 +124,7 @@ pub(super) async fn plan(
             if pruned.has_output_of(&request.shown[at]) {
                 let mut shown = request.shown[at].clone();
                 pruned.apply(&mut shown);
-                *weight = agent.token_meter.message_tokens(&shown);
+                *weight = engine.token_meter.message_tokens(&shown);
             }
         }
     });
@@ -132,8 +132,8 @@ pub(super) async fn plan(
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
         let weights =
-            agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
-        agent.describe_filled_budget(request.pieces(), &weights, &goal)
+            engine.token_meter.estimate_pieces(&engine.token_meter.count_pieces(request.pieces()));
+        engine.describe_filled_budget(request.pieces(), &weights, &goal)
     });
     Ok(PlanResult::Plan(Box::new(CompactionPlan {
         messages: context_messages,
@@ -150,7 +150,7 @@ pub(super) async fn plan(
 
 /// Explains what is too big.
 fn too_big_for_user(
-    agent: &Engine,
+    engine: &Engine,
     request: &PreparedRequest,
     too_big: &FloorTooBig,
 ) -> Explanation {
@@ -164,7 +164,7 @@ fn too_big_for_user(
             .with_remedy("send it in pieces, or use a model with a larger window");
     }
     let weights =
-        agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
+        engine.token_meter.estimate_pieces(&engine.token_meter.count_pieces(request.pieces()));
     let system: u64 = weights.system.iter().sum();
     let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
@@ -200,16 +200,16 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 /// until it overflows. If a provider refuses a request of `total` tokens without naming its limit, a
 /// lower number is assumed. At least half of what can shrink stays, so that there is room for a summary.
 fn token_limits(
-    agent: &Engine,
+    engine: &Engine,
     carried: &CompactionState,
     why: &CompactionReason,
     total: u64,
     floor: u64,
 ) -> TokenLimits {
     let CompactionReason::Overflow { limit } = why else {
-        return agent.token_limits(carried.is_raised && *why == CompactionReason::Trigger);
+        return engine.token_limits(carried.is_raised && *why == CompactionReason::Trigger);
     };
-    let known = agent.window_tokens();
+    let known = engine.window_tokens();
     // There are few attempts, so each takes a quarter off; a larger step would leave out more than is necessary.
     let guess = (total / 4 * 3).max(floor + total.saturating_sub(floor) / 2);
     if limit.is_none() && known.is_none_or(|known| guess < known) {
@@ -218,10 +218,10 @@ fn token_limits(
     }
     let window = limit.iter().copied().chain(known).min().unwrap_or(guess);
     TokenLimits {
-        tokens: agent.budget_within(Some(window)),
+        tokens: engine.budget_within(Some(window)),
         window: Some(window),
         is_guess: false,
-        answer: agent.rules.max_tokens,
+        answer: engine.rules.max_tokens,
     }
 }
 

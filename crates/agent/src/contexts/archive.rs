@@ -26,7 +26,7 @@ const OFFERED: usize = 4;
 
 /// The index of a chat's archived contexts, with access to their snapshots.
 pub(crate) struct ContextArchive<'a> {
-    pub(super) agent: &'a Engine,
+    pub(super) engine: &'a Engine,
     pub(super) chat: &'a dyn Chat,
     pub(super) index: Index,
 }
@@ -61,7 +61,7 @@ pub(super) enum FoundContext {
 impl<'a> ContextArchive<'a> {
     /// Opens the archive, and rebuilds it if it is out of date.
     pub(crate) async fn open(
-        agent: &'a Engine,
+        engine: &'a Engine,
         chat: &'a dyn Chat,
         view: &View,
     ) -> Result<Self, RunError> {
@@ -72,16 +72,22 @@ impl<'a> ContextArchive<'a> {
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
         match index {
-            Some(index) => Ok(Self { agent, chat, index }),
+            Some(index) => Ok(Self { engine, chat, index }),
             // In the first log of a chat, no context was left.
-            None if view.head.sealed.is_none() => Ok(Self { agent, chat, index: Index::default() }),
-            None => Self::rebuild(agent, chat, view).await,
+            None if view.head.sealed.is_none() => {
+                Ok(Self { engine, chat, index: Index::default() })
+            }
+            None => Self::rebuild(engine, chat, view).await,
         }
     }
 
     /// Makes the archive again from the sealed logs. The newest log of each context shows how it was left.
-    async fn rebuild(agent: &'a Engine, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
-        let mut archive = Self { agent, chat, index: Index::default() };
+    async fn rebuild(
+        engine: &'a Engine,
+        chat: &'a dyn Chat,
+        view: &View,
+    ) -> Result<Self, RunError> {
+        let mut archive = Self { engine, chat, index: Index::default() };
         let mut seen = HashSet::from([view.head.context.clone()]);
         let mut after = view.head.clone();
         let mut before = None;
@@ -163,7 +169,7 @@ impl<'a> ContextArchive<'a> {
         note: ArchiveNote<'_>,
     ) -> Snapshot {
         let head = head_after_events(view);
-        let limits = self.agent.rules.contexts.snapshot;
+        let limits = self.engine.rules.contexts.snapshot;
         Snapshot::of_archived(messages, context_facts(&head), note, limits)
     }
 
@@ -237,7 +243,7 @@ impl<'a> ContextArchive<'a> {
         }
         let view = self.chat.log().view().await?;
         let Some(view) = view.filter(|_| self.contains(context)) else { return Ok(None) };
-        Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
+        Box::pin(Self::rebuild(self.engine, self.chat, &view)).await?;
         let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
         Ok(state.and_then(with_end))
     }

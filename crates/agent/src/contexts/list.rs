@@ -31,17 +31,17 @@ impl ContextList {
 }
 
 /// Returns the activation of the active context, with its title.
-pub(crate) fn active_context(agent: &Engine, view: &View) -> Activation {
+pub(crate) fn active_context(engine: &Engine, view: &View) -> Activation {
     let head = head_after_events(view);
-    let active = active_snapshot(agent, view);
+    let active = active_snapshot(engine, view);
     Activation { title: Some(active.title().to_owned()), ..Activation::last_in(&head) }
 }
 
 /// Makes the snapshot of the active context, within the limits for showing it.
-pub(super) fn active_snapshot(agent: &Engine, view: &View) -> Snapshot {
+pub(super) fn active_snapshot(engine: &Engine, view: &View) -> Snapshot {
     let head = head_after_events(view);
     let messages: Vec<_> = view.messages().collect();
-    Snapshot::of_active(&messages, context_facts(&head), agent.rules.contexts.active)
+    Snapshot::of_active(&messages, context_facts(&head), engine.rules.contexts.active)
 }
 
 impl ContextArchive<'_> {
@@ -49,9 +49,9 @@ impl ContextArchive<'_> {
     pub(super) fn into_list(self, view: &View) -> ContextList {
         let checkpoints =
             head_after_events(view).checkpoints.into_iter().map(|known| known.name).collect();
-        let began = active_context(self.agent, view);
+        let began = active_context(self.engine, view);
         ContextList {
-            active: active_snapshot(self.agent, view),
+            active: active_snapshot(self.engine, view),
             index: self.index,
             activation: began,
             checkpoints,
@@ -65,10 +65,10 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be read, or if an outdated index cannot be written again.
     pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
-        let agent = &*self.engine;
-        let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
+        let engine = &*self.engine;
+        let Some(chat) = engine.store.open(chat).await? else { return Ok(None) };
         let Some(view) = chat.log().view().await? else { return Ok(None) };
-        let archive = ContextArchive::open(agent, &*chat, &view).await?;
+        let archive = ContextArchive::open(engine, &*chat, &view).await?;
         Ok(Some(archive.into_list(&view)))
     }
 
@@ -81,12 +81,12 @@ impl Agent {
         chat: &ChatKey,
         which: &str,
     ) -> Result<Result<Snapshot, OperationRefusal>, RunError> {
-        let agent = &*self.engine;
+        let engine = &*self.engine;
         let none = || OperationRefusal::no_context(which, Vec::new());
-        let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
+        let Some(chat) = engine.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
-        let archive = ContextArchive::open(agent, &*chat, &view).await?;
-        let active = active_snapshot(agent, &view);
+        let archive = ContextArchive::open(engine, &*chat, &view).await?;
+        let active = active_snapshot(engine, &view);
         Ok(match archive.find_any(which, &ContextName::from(&active)).await? {
             Ok(FoundContext::Active) => Ok(active),
             Ok(FoundContext::Archived(snapshot)) => Ok(*snapshot),

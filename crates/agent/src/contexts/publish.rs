@@ -26,10 +26,10 @@ impl OperationPlan {
     pub(crate) async fn carry_out(self, locked: &LockedChat) -> Result<OperationResult, RunError> {
         let Self { operation, view, moving, origin, index } = self;
         let LockedChat { engine, chat, lane } = locked;
-        let (agent, chat, now) = (&**engine, &**chat, engine.clock.now());
+        let (engine, chat, now) = (&**engine, &**chat, engine.clock.now());
         let (operation, view, moving) = (&operation, &view, &moving);
         let in_progress = OperationInProgress { locked, view, moving };
-        let mut archive = ContextArchive { agent, chat, index };
+        let mut archive = ContextArchive { engine, chat, index };
         let target = in_progress.target(&origin);
         let source = target.source;
         // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
@@ -79,8 +79,8 @@ impl OperationPlan {
         archive.write_index(now_active.position, now_active.crc).await?;
         let damage = [rotated.damage, unread].concat();
         let (left_out, restored) = (damage.len(), origin.messages_restored());
-        agent.note_repairs(chat.key(), damage);
-        let active = ContextName::from(&active_snapshot(agent, &now_active));
+        engine.note_repairs(chat.key(), damage);
+        let active = ContextName::from(&active_snapshot(engine, &now_active));
         let left = is_kept.then_some(left);
         let mut line = text_for_user(operation, left.as_ref(), &active.title);
         // In front: the line ends with the command that leads back.
@@ -91,7 +91,7 @@ impl OperationPlan {
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
         // Where a chat has one context, loading another is refused.
-        let can_load = agent.rules.contexts.enabled;
+        let can_load = engine.rules.contexts.enabled;
         let way_back = left.as_ref().filter(|_| can_load).map(|left| WayBack {
             introduction: format!("{line}; to return: "),
             destination: Destination::Context(left.context.clone()),

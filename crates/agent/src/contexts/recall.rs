@@ -21,13 +21,13 @@ pub(super) const SHARE: u64 = 4;
 
 /// Makes a reference to a context, within its share of a request's budget.
 pub(super) fn reference(
-    agent: &Engine,
+    engine: &Engine,
     snapshot: &Snapshot,
     mode: RecallMode,
 ) -> Result<Reference, ReferenceTooLarge> {
-    let rules = &agent.rules;
-    let count = |text: &str| agent.token_meter.count(text);
-    let budget = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
+    let rules = &engine.rules;
+    let count = |text: &str| engine.token_meter.count(text);
+    let budget = ReferenceBudget { tokens: engine.budget_tokens() / SHARE, count: &count };
     // The whole archived context may be counted.
     in_place(|| recall_reference(snapshot, mode, rules.contexts.active, budget))
 }

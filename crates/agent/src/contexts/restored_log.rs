@@ -16,16 +16,16 @@ use crate::error::RunError;
 /// Publishes the live log under a new id, if its context is archived with later lines. Returns whether it did. The
 /// caller holds the lane.
 pub(crate) async fn separate_restored_log(
-    agent: &Engine,
+    engine: &Engine,
     chat: &dyn Chat,
     lane: &dyn Lane,
     view: &View,
 ) -> Result<bool, RunError> {
-    let archive = ContextArchive::open(agent, chat, view).await?;
+    let archive = ContextArchive::open(engine, chat, view).await?;
     let newer = archive.later_snapshot(view).await?;
     let Some(newer) = newer else { return Ok(false) };
     let mut head = head_after_events(view);
-    head.context = ContextId::new(agent.clock.now(), agent.ids.next());
+    head.context = ContextId::new(engine.clock.now(), engine.ids.next());
     let from = Object::from([
         ("contextId", Json::from(view.head.context.as_str())),
         ("sealed", Json::Null),
@@ -42,6 +42,6 @@ pub(crate) async fn separate_restored_log(
     let remedy = "nothing to do: `ship context list` shows both";
     let file = format!("{}: messages/history.jsonl", chat.key());
     let problem = StorageProblem::new(file, StorageProblemKind::Damage, message, remedy);
-    agent.note_repairs(chat.key(), vec![problem]);
+    engine.note_repairs(chat.key(), vec![problem]);
     Ok(true)
 }

@@ -25,13 +25,13 @@ use crate::error::RunError;
 const SHOWN_AGAIN: &str = "The reference is shown again.";
 
 /// Whether an undo stays in the context: the last operation did not leave one, or the undo is refused.
-pub(crate) fn undo_stays(agent: &Engine, view: &View) -> bool {
-    names_compaction(agent, view) || last_operation(view) != LastOperation::Switch
+pub(crate) fn undo_stays(engine: &Engine, view: &View) -> bool {
+    names_compaction(engine, view) || last_operation(view) != LastOperation::Switch
 }
 
 /// Whether an undo refers the person to `/compact --undo`. If originals are purged, that would not work either.
-pub(super) fn names_compaction(agent: &Engine, view: &View) -> bool {
-    agent.rules.archive_on_compact && is_just_compacted(view)
+pub(super) fn names_compaction(engine: &Engine, view: &View) -> bool {
+    engine.rules.archive_on_compact && is_just_compacted(view)
 }
 
 fn refuse_undo(why: Explanation) -> Result<Option<OperationOutcome>, RunError> {

@@ -23,27 +23,27 @@ use crate::stop::Stop;
 const CHANNEL: &str = "conversation";
 
 impl ActiveConversation {
-    pub(super) fn new(agent: &Engine, conversation: Conversation) -> Self {
-        let id = ContextId::new(agent.clock.now(), agent.ids.next());
+    pub(super) fn new(engine: &Engine, conversation: Conversation) -> Self {
+        let id = ContextId::new(engine.clock.now(), engine.ids.next());
         let kept = ConversationLog::new(conversation, id);
-        let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
+        let options = StoreOptions { clock: Arc::clone(&engine.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
         // A conversation is a single context, so tools for other contexts have no use.
-        let mut tools = agent.tools.clone();
+        let mut tools = engine.tools.clone();
         for tool in context_tools() {
             tools.remove(&tool.spec().name);
         }
-        let agent = Engine {
+        let engine = Engine {
             offered: offered_tools(&tools),
             tools,
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             message_ids: Arc::new(kept.clone()),
             // All conversations have the same chat key, so the last request of another one must not be found.
-            request_cache: Arc::new(RequestCache::within(&agent.memory)),
-            ..agent.clone()
+            request_cache: Arc::new(RequestCache::within(&engine.memory)),
+            ..engine.clone()
         };
         Self {
-            agent: Agent::from_engine(agent),
+            agent: Agent::from_engine(engine),
             log: kept,
             turn: Mutex::default(),
             sent_count: AtomicU64::new(0),

@@ -46,8 +46,8 @@ pub(crate) struct ChatMemory {
 
 impl ChatMemory {
     /// Reads the memory of a chat. One that cannot be read stops no conversation.
-    pub(crate) async fn read(agent: &Engine, chat: &ChatKey) -> Self {
-        match agent.store.memory(chat).await {
+    pub(crate) async fn read(engine: &Engine, chat: &ChatKey) -> Self {
+        match engine.store.memory(chat).await {
             Ok(text) => Self { text, problem: None },
             Err(error) => Self { text: None, problem: Some(error.explain().to_string()) },
         }
@@ -95,19 +95,19 @@ impl ChatLocation {
 impl SystemSources {
     /// Brings the sources together. The messages give the platform's id of the chat.
     pub(crate) fn new(
-        agent: &Engine,
+        engine: &Engine,
         about: About,
         messages: &[UiMessage],
         project: TextsAndSkills,
         memory: ChatMemory,
     ) -> Self {
         let question = last_question_metadata(messages);
-        Self::for_question(agent, about.channel, question, project, memory)
+        Self::for_question(engine, about.channel, question, project, memory)
     }
 
     /// Brings together the sources of a request that answers this question.
     pub(crate) fn for_question(
-        agent: &Engine,
+        engine: &Engine,
         channel: Option<String>,
         question: Option<Metadata<'_>>,
         (mut texts, skills): TextsAndSkills,
@@ -123,7 +123,7 @@ impl SystemSources {
             request_id: question.and_then(Metadata::request_id).map(str::to_owned),
             ts: question.and_then(Metadata::ts),
         };
-        texts.role = agent.role.clone().or(texts.role);
+        texts.role = engine.role.clone().or(texts.role);
         Self { place, question, texts, memory, skills }
     }
 
@@ -140,16 +140,16 @@ impl SystemSources {
     /// Returns the blocks, with these skills loaded.
     pub(crate) fn blocks(
         &self,
-        agent: &Engine,
+        engine: &Engine,
         chat: &ChatKey,
         loaded: &[String],
     ) -> Vec<SystemBlock> {
         let ChatLocation { channel, chat_id, .. } = self.place.clone();
-        let is_told = agent.rules.request_facts == RequestFacts::System;
+        let is_told = engine.rules.request_facts == RequestFacts::System;
         let question = Some(&self.question).filter(|_| is_told);
-        let has_tool = |name: &str| agent.tools.contains_key(name);
+        let has_tool = |name: &str| engine.tools.contains_key(name);
         system_blocks(&BlockSources {
-            project_root: agent.project.project_root(),
+            project_root: engine.project.project_root(),
             chat_key: chat.as_str().to_owned(),
             output_rules: OutputRules::of_channel(channel.as_deref()),
             has_chat_send: has_tool("chat_send"),

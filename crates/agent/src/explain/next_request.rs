@@ -60,40 +60,40 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
-        let agent = &*self.engine;
-        agent.recall_host(chat).await;
-        let open = agent.store.open(chat).await?;
+        let engine = &*self.engine;
+        engine.recall_host(chat).await;
+        let open = engine.store.open(chat).await?;
         let found = match &open {
-            Some(open) => RequestInputs::read(agent, &**open).await?,
+            Some(open) => RequestInputs::read(engine, &**open).await?,
             None => RequestInputs::default(),
         };
         let messages: Vec<UiMessage> =
             found.messages.iter().chain(&found.queued).cloned().collect();
         let question = last_question_metadata(&messages);
-        let memory = ChatMemory::read(agent, chat).await;
-        let texts = agent.project_texts(chat).await;
-        let sources = SystemSources::for_question(agent, found.channel, question, texts, memory);
-        let blocks = sources.blocks(agent, chat, &found.loaded);
+        let memory = ChatMemory::read(engine, chat).await;
+        let texts = engine.project_texts(chat).await;
+        let sources = SystemSources::for_question(engine, found.channel, question, texts, memory);
+        let blocks = sources.blocks(engine, chat, &found.loaded);
         // What a run in progress has said stands before the messages that wait for it.
         let (messages, queued) = match &found.so_far {
             None => (&messages, &[][..]),
             Some(_) => (&found.messages, found.queued.as_slice()),
         };
         let mut request =
-            PreparedRequest::new(agent, blocks, messages, found.so_far.as_ref(), &found.pruned);
-        let queued = PreparedRequest::new(agent, Vec::new(), queued, None, &found.pruned);
+            PreparedRequest::new(engine, blocks, messages, found.so_far.as_ref(), &found.pruned);
+        let queued = PreparedRequest::new(engine, Vec::new(), queued, None, &found.pruned);
         request.add_shown(queued.shown);
         if let (Some(open), Some(carried)) = (&open, &found.carry) {
-            agent.remember_counts(&**open, carried).await?;
+            engine.remember_counts(&**open, carried).await?;
         }
-        count_unsent(agent, &request).await;
+        count_unsent(engine, &request).await;
         let tokens =
-            agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
+            engine.token_meter.estimate_pieces(&engine.token_meter.count_pieces(request.pieces()));
         let stable = match &open {
-            Some(open) => agent.compare_unsent(&**open, &request, &tokens, &found.pruned).await?,
+            Some(open) => engine.compare_unsent(&**open, &request, &tokens, &found.pruned).await?,
             None => SharedPrefix::for_first_request(),
         };
-        let trigger = agent.compaction_trigger(found.is_raised, request.pieces());
+        let trigger = engine.compaction_trigger(found.is_raised, request.pieces());
         let PreparedRequest { blocks, shown: messages, tools, .. } = request;
         Ok(NextRequest {
             tokens,
@@ -103,8 +103,8 @@ impl Agent {
             parked: found.parked,
             tools: tools.specs().to_vec(),
             trigger,
-            window_tokens: agent.window_tokens(),
-            host: agent.describe_host(),
+            window_tokens: engine.window_tokens(),
+            host: engine.describe_host(),
             activation: found.activation,
             shared_prefix: stable,
         })
@@ -166,10 +166,10 @@ struct RequestInputs {
 }
 
 impl RequestInputs {
-    async fn read(agent: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
+    async fn read(engine: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
         let mut state = chat.state(LEDGER_PAGE).await?;
         let first = Some(std::mem::take(&mut state.new_lines));
-        let lines = UnreadLedger::find(agent, chat, &state, first).await?.queue.lines;
+        let lines = UnreadLedger::find(engine, chat, &state, first).await?.queue.lines;
         let ChatState { about, view, journal, .. } = state;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
@@ -177,8 +177,8 @@ impl RequestInputs {
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
                 let id = match &view {
-                    Some(view) => inbound_id_in(&*agent.message_ids, &view.head, line.seq, nth),
-                    None => agent.message_ids.inbound_id(line.seq, nth),
+                    Some(view) => inbound_id_in(&*engine.message_ids, &view.head, line.seq, nth),
+                    None => engine.message_ids.inbound_id(line.seq, nth),
                 };
                 let note = note.filter(|_| nth == 0);
                 Some(promoted_message(entry, id, note))
@@ -187,7 +187,7 @@ impl RequestInputs {
         });
         let queued = queued.collect();
         // Whether the ledger has an answer matters only for its delivery.
-        let (so_far, parked) = match recover(view.as_ref(), &lines, journal, |_| false, agent) {
+        let (so_far, parked) = match recover(view.as_ref(), &lines, journal, |_| false, engine) {
             Recovery::Parked(journal) => (Some(journal.message), true),
             Recovery::Continue(journal) | Recovery::Settled(journal) => {
                 (Some(journal.message), false)
@@ -200,7 +200,7 @@ impl RequestInputs {
             queued,
             loaded: view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default(),
             channel: about.channel,
-            activation: view.as_ref().map(|view| crate::contexts::active_context(agent, view)),
+            activation: view.as_ref().map(|view| crate::contexts::active_context(engine, view)),
             parked,
             pruned: view.as_ref().map(pruned_outputs).unwrap_or_default(),
             is_raised: view.as_ref().is_some_and(|view| CompactionState::read(view).is_raised),

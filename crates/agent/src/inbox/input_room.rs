@@ -20,7 +20,7 @@ const MARGIN: u64 = 32;
 
 /// The room for waiting messages, and the messages that were taken in so far.
 pub(crate) struct InputRoom<'a> {
-    agent: &'a Engine,
+    engine: &'a Engine,
     fixed: LazyCell<FixedPart, ReadFixedPart<'a>>,
     is_begun: bool,
     /// The most tokens of the messages, from their bytes.
@@ -46,12 +46,12 @@ struct FixedPart {
 impl<'a> InputRoom<'a> {
     /// Finds the room beside these system blocks.
     pub(crate) fn new(
-        agent: &'a Engine,
+        engine: &'a Engine,
         read_blocks: impl FnOnce() -> Vec<SystemBlock> + Send + 'a,
     ) -> Self {
-        let fixed: ReadFixedPart<'a> = Box::new(|| FixedPart::new(agent, read_blocks()));
+        let fixed: ReadFixedPart<'a> = Box::new(|| FixedPart::new(engine, read_blocks()));
         Self {
-            agent,
+            engine,
             fixed: LazyCell::new(fixed),
             is_begun: false,
             tokens_at_most: 0,
@@ -65,7 +65,7 @@ impl<'a> InputRoom<'a> {
     /// otherwise no run would ever take it in.
     pub(crate) fn take(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
-        let limits = self.agent.rules.show_rules();
+        let limits = self.engine.rules.show_rules();
         let shown = shown_to_model(&[promoted_message(entry, String::new(), None)], limits);
         self.tokens_at_most += shown.iter().map(tokens_at_most).sum::<u64>() + MARGIN;
         self.uncounted.extend(shown);
@@ -74,13 +74,13 @@ impl<'a> InputRoom<'a> {
     }
 
     fn fits_by_count(&mut self) -> bool {
-        let meter = &self.agent.token_meter;
+        let meter = &self.engine.token_meter;
         let uncounted = std::mem::take(&mut self.uncounted);
         let count = || uncounted.iter().map(|message| meter.message_tokens(message)).sum::<u64>();
         self.tokens += in_place_if(uncounted.len() > 1, count);
         let room = self.room.get_or_insert_with(|| {
             let FixedPart { blocks, tools, .. } = &*self.fixed;
-            self.agent.input_room(RequestPieces { blocks, messages: &[], tools })
+            self.engine.input_room(RequestPieces { blocks, messages: &[], tools })
         });
         self.tokens <= *room
     }
@@ -96,15 +96,15 @@ fn tokens_at_most(message: &UiMessage) -> u64 {
 }
 
 impl FixedPart {
-    fn new(agent: &Engine, blocks: Vec<SystemBlock>) -> Self {
-        let tools = agent.offered_tools();
+    fn new(engine: &Engine, blocks: Vec<SystemBlock>) -> Self {
+        let tools = engine.offered_tools();
         let texts = blocks.iter().map(|block| block.text.len());
         let schemas = tools.texts().iter().map(String::len);
         let tokens_at_most: u64 = texts.chain(schemas).map(|bytes| bytes as u64 + MARGIN).sum();
-        let limits = agent.token_limits(false);
+        let limits = engine.token_limits(false);
         let budget = limits.largest_request().map_or(limits.tokens, |it| it.min(limits.tokens));
         // The provider may count more than we do.
-        let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
+        let budget = (budget as f64 / engine.token_meter.rate_at_least_one()) as u64;
         Self { blocks, tools, room_at_least: budget.saturating_sub(tokens_at_most) / 2 }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct UnreadLedger {
 impl UnreadLedger {
     /// Finds the unread entries of a chat, whose first page may have been read with its state.
     pub(crate) async fn find(
-        agent: &Engine,
+        engine: &Engine,
         chat: &dyn Chat,
         state: &ChatState,
         first: Option<Vec<LedgerLine>>,
@@ -42,17 +42,17 @@ impl UnreadLedger {
         let may_need_blocks = first.as_ref().is_none_or(|first| first.len() > 1);
         let sources = match may_need_blocks || state.view.is_none() {
             true => {
-                let memory = ChatMemory::read(agent, chat.key()).await;
-                (agent.project_texts(chat.key()).await, memory)
+                let memory = ChatMemory::read(engine, chat.key()).await;
+                (engine.project_texts(chat.key()).await, memory)
             }
             false => Default::default(),
         };
-        let room = InputRoom::new(agent, || blocks(agent, chat, state, sources));
+        let room = InputRoom::new(engine, || blocks(engine, chat, state, sources));
         let inbox = last_read(chat, state.view.as_ref()).await?;
         let unread = match (&state.view, first) {
-            (None, _) => UnreadLines::with_talk(agent, chat, inbox),
-            (Some(_), Some(first)) => UnreadLines::new(agent, chat, inbox).with_first_page(first),
-            (Some(_), None) => UnreadLines::new(agent, chat, inbox),
+            (None, _) => UnreadLines::with_talk(engine, chat, inbox),
+            (Some(_), Some(first)) => UnreadLines::new(engine, chat, inbox).with_first_page(first),
+            (Some(_), None) => UnreadLines::new(engine, chat, inbox),
         };
         Ok(Self { inbox, queue: NextInput::read_on(chat, unread, room).await? })
     }
@@ -60,15 +60,15 @@ impl UnreadLedger {
 
 /// Returns the system blocks of the next run in a chat.
 fn blocks(
-    agent: &Engine,
+    engine: &Engine,
     chat: &dyn Chat,
     state: &ChatState,
     (texts, memory): (TextsAndSkills, ChatMemory),
 ) -> Vec<SystemBlock> {
     let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
     let loaded = state.view.as_ref().map(skill_changes::skills_in_blocks).unwrap_or_default();
-    let sources = SystemSources::new(agent, state.about.clone(), &messages, texts, memory);
-    sources.blocks(agent, chat.key(), &loaded)
+    let sources = SystemSources::new(engine, state.about.clone(), &messages, texts, memory);
+    sources.blocks(engine, chat.key(), &loaded)
 }
 
 /// Returns the last entry that was read: the context tells, or the ledger alone if there is no context.
@@ -105,7 +105,7 @@ pub(crate) struct MissedAnswers {
 
 /// Compares a context with the answers in the ledger.
 pub(crate) async fn missed_answers(
-    agent: &Engine,
+    engine: &Engine,
     chat: &dyn Chat,
     view: &View,
 ) -> Result<MissedAnswers, ReadError> {
@@ -119,7 +119,7 @@ pub(crate) async fn missed_answers(
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
     let (after, mut known) = (last.map_or(view.inbox, |seq| view.inbox.min(Some(seq))), None);
-    let mut unread = UnreadLines::new(agent, chat, after);
+    let mut unread = UnreadLines::new(engine, chat, after);
     while let Some(page) = unread.next_page().await? {
         for line in page {
             if let Some(to) = answered.take(&line) {
@@ -139,7 +139,7 @@ pub(crate) async fn missed_answers(
             }
         }
     }
-    Ok(MissedAnswers { messages: messages_of_lines(agent, view, &missed), answered: known })
+    Ok(MissedAnswers { messages: messages_of_lines(engine, view, &missed), answered: known })
 }
 
 /// Whether a context has the message of an answer, by the run that gave it.
@@ -170,7 +170,7 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
 
 /// Returns ledger lines as messages: each question as it would have been put into the context, each answer with the
 /// text that the person was told.
-fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
+fn messages_of_lines(engine: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
     // Nothing is missed almost always, and the ids of a long context need not be looked at.
     if lines.is_empty() {
         return Vec::new();
@@ -182,7 +182,7 @@ fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<N
             let inbox = Some(line.seq).filter(|_| Some(line.seq) > view.inbox);
             Some(NewMessage { message, rev: 0, inbox })
         }
-        _ => promoted_messages(&*agent.message_ids, &view.head, None, [line].into_iter()).pop(),
+        _ => promoted_messages(&*engine.message_ids, &view.head, None, [line].into_iter()).pop(),
     };
     // A message whose id already exists would be a conflict and not a repair.
     let known: HashSet<&str> = view.messages().filter_map(UiMessage::id).collect();

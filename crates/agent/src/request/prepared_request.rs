@@ -27,18 +27,18 @@ pub(crate) struct PreparedRequest {
 
 impl PreparedRequest {
     pub(crate) fn new(
-        agent: &Engine,
+        engine: &Engine,
         blocks: Vec<SystemBlock>,
         message: &[UiMessage],
         so_far: Option<&UiMessage>,
         pruned: &PrunedOutputs,
     ) -> Self {
-        let limits = agent.rules.show_rules();
+        let limits = engine.rules.show_rules();
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
             shown: show_messages(limits, message, so_far, pruned),
-            tools: agent.offered_tools(),
+            tools: engine.offered_tools(),
             size: OnceLock::new(),
         }
     }
@@ -74,10 +74,10 @@ impl PreparedRequest {
 
     /// Whether the request is so small that it need not be counted, which takes a vocabulary. A token has at least
     /// one byte, and two in anything but noise; if a provider counts more, its refusal leads to a compaction.
-    pub(crate) fn surely_fits(&self, agent: &Engine) -> bool {
-        let budget = agent.budget_tokens();
+    pub(crate) fn surely_fits(&self, engine: &Engine) -> bool {
+        let budget = engine.budget_tokens();
         // The provider may count more than we do, for counted and uncounted requests alike.
-        let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
+        let budget = (budget as f64 / engine.token_meter.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.texts().iter().map(String::len).sum();
         let bytes = system + tools + self.size().bytes;
@@ -96,9 +96,9 @@ impl PreparedRequest {
         work: &ActiveRun,
         answer_max: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
-        let agent = &work.locked.engine;
-        let written = self.compile(agent, answer_max).await?;
-        let Some(window) = agent.window_tokens() else { return Ok(written) };
+        let engine = &work.locked.engine;
+        let written = self.compile(engine, answer_max).await?;
+        let Some(window) = engine.window_tokens() else { return Ok(written) };
         let bytes = written.body.text.len();
         // A token has at least one byte, so most requests need not be counted. An unknown provider may count half as
         // many again, as in `TokenMeter::count_at_most`.
@@ -106,40 +106,40 @@ impl PreparedRequest {
             return Ok(written);
         }
         count_request(work, self).await;
-        if self.body_tokens_below(agent, bytes).saturating_add(answer_max) <= window {
+        if self.body_tokens_below(engine, bytes).saturating_add(answer_max) <= window {
             return Ok(written);
         }
         // A count that is too high must not leave the answer without any room. If the count was right, the provider
         // refuses the request, and the run makes the context smaller.
-        let (meter, body) = (Arc::clone(&agent.token_meter), written.body);
+        let (meter, body) = (Arc::clone(&engine.token_meter), written.body);
         let (at_most, body) = blocking(move || (meter.count_at_most(&body.text), body)).await;
         let room = window.saturating_sub(at_most).max(window / 16).max(1);
         if room >= answer_max {
             return Ok(CompiledRequest { body, ..written });
         }
-        self.compile(agent, room).await
+        self.compile(engine, room).await
     }
 
     /// Returns a number of tokens that a body of so many bytes does not reach, from the counts of its pieces. What is
     /// around them, such as names and the escapes of their quotes, is taken for three tokens a byte: beside its own, an
     /// escape may part two words that were one.
-    fn body_tokens_below(&self, agent: &Engine, bytes: usize) -> u64 {
+    fn body_tokens_below(&self, engine: &Engine, bytes: usize) -> u64 {
         let system: usize = self.system.iter().map(String::len).sum();
         let content = system + self.size().sent;
         let around = bytes.saturating_sub(content) as u64;
-        let counted = agent.token_meter.count_pieces(self.pieces()).total();
-        agent.token_meter.at_most(counted + 3 * around)
+        let counted = engine.token_meter.count_pieces(self.pieces()).total();
+        engine.token_meter.at_most(counted + 3 * around)
     }
 
     /// Compiles the request for an answer of at most so many tokens.
     pub(crate) async fn compile(
         &self,
-        agent: &Engine,
+        engine: &Engine,
         max_tokens: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
-        let longest = agent.token_meter.limits().answer;
+        let longest = engine.token_meter.limits().answer;
         let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
-        let recipe = agent.provider.recipe();
+        let recipe = engine.provider.recipe();
         let body = match is_large(self.size().bytes) {
             false => WrittenBody::of(recipe.body(&self.request(max_tokens))?),
             true => {
