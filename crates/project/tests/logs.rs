@@ -120,13 +120,13 @@ fn a_new_day_begins_a_new_file_and_a_reader_follows() {
 fn a_log_that_is_moved_away_or_removed_is_begun_anew() {
     let setup = setup(&[]);
     let (today, moved) = ("2026-02-05", "moved");
-    setup.logs.write(info("first"));
+    setup.write(info("first"));
     fs::rename(setup.file(today), setup.file(moved)).unwrap();
-    setup.logs.write(info("second"));
+    setup.write(info("second"));
     assert!(setup.text(moved).contains("first") && setup.text(moved).lines().count() == 1);
     assert!(setup.text(today).contains("second") && setup.text(today).lines().count() == 1);
     fs::remove_file(setup.file(today)).unwrap();
-    setup.logs.write(info("third"));
+    setup.write(info("third"));
     assert!(setup.text(today).contains("third") && setup.text(today).lines().count() == 1);
     assert_eq!(setup.logs.failures(), 0);
 }
