@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_message::json::{Array, Json};
+use ship_message::json::{Array, Json, Object};
 use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -182,14 +182,20 @@ impl<'a> ModelCall<'a> {
         Ok(Self { compiled, record, weight })
     }
 
-    /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and the number
-    /// of the others, which `logged` gives. Returns the number of all. The record of the call tells which they are.
+    /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and of the others
+    /// the number, which `logged` gives, with the ids of the first and the last. Returns the number of all. The list of
+    /// all ids would grow with the window; the record of the call has it.
     pub(crate) async fn log_call(&self, work: &ActiveRun, logged: usize) -> usize {
         let messages = work.messages().await;
         let (older, new) = messages.split_at(messages.len().min(logged));
         let new = new.iter().map(UiMessage::to_json).collect::<Vec<_>>();
         let mut note = body_log_entry(work, &self.record, &self.compiled.body.text);
-        note.fields.push(("olderMessages", (older.len() as u64).into()));
+        if let (Some(first), Some(last)) = (older.first(), older.last()) {
+            let id = |message: &UiMessage| Json::from(message.id().unwrap_or_default());
+            let count = Json::from(older.len() as u64);
+            let range = [("fromId", id(first)), ("toId", id(last)), ("count", count)];
+            note.fields.push(("olderMessages", Json::Object(Object::from(range))));
+        }
         note.texts.push(("newMessages", new.into()));
         work.log(note);
         messages.len()

@@ -192,9 +192,10 @@ fn details(line: &Object) -> String {
     details.join(", ")
 }
 
-/// Tells how many older messages a request had. Earlier versions have listed them.
+/// Tells how many older messages a request had. Earlier versions have listed their ids.
 fn older_messages(value: &Json) -> Option<String> {
-    let count = value.as_array().map_or_else(|| value.as_u64(), |ids| Some(ids.len() as u64));
+    let of_range = || value.get("count").and_then(Json::as_u64);
+    let count = value.as_array().map_or_else(of_range, |ids| Some(ids.len() as u64));
     count.filter(|count| *count > 0).map(|count| format!("{count} older"))
 }
 

@@ -54,6 +54,10 @@ fn each_request_and_each_answer_is_a_line_with_the_model_and_its_sizes() {
             assert_eq!(text(line, "model"), MODEL);
             assert_eq!(number(line, "bytes"), request.body.len() as u64);
         }
+        assert_eq!(asked[0].get("olderMessages"), None);
+        let older = asked[1].get("olderMessages").expect("what the request before has shown");
+        assert_eq!(number(older, "count"), 1);
+        assert!(!text(older, "fromId").is_empty() && text(older, "fromId") == text(older, "toId"));
         let answered = lines(&world, "llm_response");
         assert_eq!(answered.len(), 2, "the others failed");
         for line in &answered {
