@@ -4,10 +4,12 @@ mod completions;
 mod editor;
 mod input;
 pub(super) mod keyboard;
+mod left_work;
 mod operations;
 mod prompt;
 mod question;
 mod recap;
+mod run_outcome;
 mod slash;
 mod typed_ahead;
 mod undo;
@@ -17,20 +19,17 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, CallAnswer, ChatNews, Outcome, RunError};
-use ship_project::OnUndecided;
-
+use ship_agent::{Agent, ChatNews};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
 use super::compact::CompactPlace;
 use super::context::read_context_news;
 use super::context::{self, ContextRequest};
-use super::frozen_holder::FrozenHolder;
 use super::interrupt::Interrupt;
 use super::message_draft::MessageDraft;
 use super::message_exchange::{
-    AcceptResult, MessageExchange, active_messages, context_line_for_chat, open_questions,
+    AcceptResult, MessageExchange, active_messages, context_line_for_chat,
 };
 use super::message_line::last_messages;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
@@ -43,7 +42,6 @@ use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineInput, LineSource};
 use keyboard::collect_keys;
-use question::{Question, QuestionReply};
 use recap::RecapOf;
 use slash::{LineMeaning, Slash};
 
@@ -410,56 +408,6 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    /// Begins with the work that is left. A person learns why something is answered that was not asked just now.
-    async fn begin(&mut self) -> Result<ChatAction, Failure> {
-        let chat = &self.session.chat;
-        if self.input.is_interactive() && !open_questions(&self.agent, chat).await?.is_empty() {
-            self.print_note("Not answered yet:")?;
-        }
-        self.resume().await
-    }
-
-    async fn resume(&mut self) -> Result<ChatAction, Failure> {
-        if self.input.is_interactive() {
-            self.print_open_questions().await?;
-        }
-        let outcome = self.finish_left_work().await?;
-        self.report_outcome(outcome).await
-    }
-
-    /// Shows the messages that are answered next. Their answer alone would puzzle a person that comes back.
-    async fn print_open_questions(&self) -> Result<(), Failure> {
-        for question in open_questions(&self.agent, &self.session.chat).await? {
-            let line = format!("> {}", output::on_one_line(question.trim()));
-            self.print_note(&table::fit(&line, table::columns()))?;
-        }
-        Ok(())
-    }
-
-    /// Does the work that is left, unless another process is doing it: the person need not wait for that.
-    async fn finish_left_work(&self) -> Result<Option<Outcome>, Failure> {
-        let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let running = self.agent.run_now(&self.session.chat, &interrupt.stop);
-        match self.follow(&mut screen, running, &interrupt).await? {
-            None => {
-                screen.end_early()?;
-                self.print_note("(what was left to do is left for the next time)")?;
-            }
-            // Lines typed here are accepted all the same.
-            Some(Err(error)) if error.is_elsewhere() => {
-                match FrozenHolder::find(self.session, &self.agent).await? {
-                    Some(frozen) => self.print_failure(frozen.failure("what you say is kept"))?,
-                    None => self.print_note(
-                        "Another ship is at work in this chat; what you say is kept and answered.",
-                    )?,
-                }
-            }
-            Some(Err(error)) => return Err(error.into()),
-            Some(Ok(outcome)) => return Ok(outcome),
-        }
-        Ok(None)
-    }
-
     /// Accepts a line as a message, and tells what is attached to it. A person's line can name files; a piped one is
     /// sent as it is.
     async fn accept(&self, text: &str, interrupt: &Interrupt) -> Result<AcceptResult, Failure> {
@@ -546,101 +494,6 @@ impl ChatScreen<'_> {
             Some(_) | None => self.print_note("(your message is kept)")?,
         }
         Ok(ChatAction::Listen)
-    }
-
-    /// Asks what a parked run waits for, which the person has left open.
-    async fn answer_question(&mut self) -> Result<ChatAction, Failure> {
-        if Question::find(self.session, &self.agent).await?.is_none() {
-            self.print_note("No tool waits for you.")?;
-            return Ok(ChatAction::Listen);
-        }
-        self.report_outcome(Some(Outcome::Parked)).await
-    }
-
-    /// Reports the end of a run, and asks the question that it waits for.
-    async fn report_outcome(
-        &mut self,
-        mut outcome: Option<Outcome>,
-    ) -> Result<ChatAction, Failure> {
-        let on_undecided = self.session.project.settings().tools.on_undecided;
-        while outcome == Some(Outcome::Parked) {
-            let Some(question) = Question::find(self.session, &self.agent).await? else {
-                return Ok(ChatAction::Listen);
-            };
-            match question.ask(&mut self.input).await? {
-                QuestionReply::Answer(answer) => outcome = self.answer_call(answer).await?,
-                QuestionReply::Later => {
-                    self.print_note(match on_undecided {
-                        OnUndecided::GoOn => {
-                            "It waits; /answer asks again, and your next message goes on without it."
-                        }
-                        OnUndecided::Wait => "It waits; /answer asks again.",
-                    })?;
-                    return Ok(ChatAction::Listen);
-                }
-                QuestionReply::Again => {}
-                QuestionReply::Help(lines) => {
-                    self.run_command(Slash::Help).await?;
-                    // At a terminal, the person reads it with the question, which is asked again.
-                    if !self.input.is_interactive() {
-                        output::print_line(&lines)?;
-                    }
-                }
-                QuestionReply::Command(command) => match self.run_command(command).await? {
-                    ChatAction::Leave => return Ok(ChatAction::Leave),
-                    ChatAction::Begin | ChatAction::Resume => {
-                        outcome = self.finish_left_work().await?;
-                    }
-                    ChatAction::Listen => {}
-                },
-                QuestionReply::Usage(usage) => self.print_note(usage)?,
-                QuestionReply::NoCommand(line, meant) => {
-                    self.report_unknown_command(&line, meant)?
-                }
-                QuestionReply::Message(text) if on_undecided == OnUndecided::GoOn => {
-                    return Box::pin(self.send_message(&text)).await;
-                }
-                QuestionReply::Message(text) => self.keep_message(&text).await?,
-            }
-        }
-        if outcome == Some(Outcome::Stopped) {
-            self.print_note(match self.has_spoken.get() {
-                true => "(stopped; what was said is kept)",
-                false => "(stopped)",
-            })?;
-        }
-        if matches!(outcome, Some(Outcome::Failed(_))) && self.input.is_interactive() {
-            self.print_note("/retry asks again.")?;
-        }
-        Ok(ChatAction::Listen)
-    }
-
-    /// Keeps a message that was typed instead of an answer.
-    async fn keep_message(&self, text: &str) -> Result<(), Failure> {
-        match self.accept(text, &Interrupt::default()).await {
-            Ok(AcceptResult::Yes(_)) => {
-                self.print_note("Kept; it is answered once this is settled.")
-            }
-            Ok(AcceptResult::Unknown) => self.print_failure(super::send::unknown_if_kept()),
-            Err(failure) if failure.is_refusal() => self.print_failure(failure),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// Gives an answer to the waiting run, and follows the run.
-    async fn answer_call(&self, answer: CallAnswer) -> Result<Option<Outcome>, Failure> {
-        if matches!(answer, CallAnswer::Approval { approved: false, .. }) {
-            self.print_note("Not allowed; the agent is told.")?;
-        }
-        let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let answering = self.agent.answer(&self.session.chat, answer, &interrupt.stop);
-        match self.follow(&mut screen, answering, &interrupt).await? {
-            None => screen.end_early().map(|()| None),
-            Some(Err(RunError::NotWaiting { .. })) => {
-                self.print_note("It was answered elsewhere meanwhile.").map(|()| None)
-            }
-            Some(result) => Ok(result?),
-        }
     }
 }
 
