@@ -22,16 +22,6 @@ fn obeys(seen: &[UiMessage]) -> ScriptedStep {
     }
 }
 
-/// A chat that was about the trip and is about dinner.
-async fn at_dinner() -> Place {
-    let place = Place::new();
-    place.minds(obeys);
-    place.say("plan the trip").await;
-    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
-    place.say("soup?").await;
-    place
-}
-
 fn recall(mode: RecallMode) -> ContextOperation {
     ContextOperation::Recall { which: "last".to_owned(), mode }
 }
@@ -56,7 +46,7 @@ async fn all_are_explained(place: &Place, kind: &str) {
 #[tokio::test]
 async fn after_a_call_that_fetches_a_reference_every_request_is_explained() {
     for call in ["recall", "load", "history"] {
-        let place = at_dinner().await;
+        let place = Place::at_dinner(obeys).await;
         place.say(call).await;
         place.say("and now?").await;
         all_are_explained(&place, call).await;
@@ -65,12 +55,12 @@ async fn after_a_call_that_fetches_a_reference_every_request_is_explained() {
 
 #[tokio::test]
 async fn after_a_recall_by_a_person_at_rest_or_in_a_run_every_request_is_explained() {
-    let place = at_dinner().await;
+    let place = Place::at_dinner(obeys).await;
     place.done(recall(RecallMode::Summary)).await;
     place.say("and now?").await;
     place.say("and then?").await;
     all_are_explained(&place, "at rest").await;
-    let place = at_dinner().await;
+    let place = Place::at_dinner(obeys).await;
     place.meanwhile.operation(recall(RecallMode::Full));
     place.say("meanwhile").await;
     place.meanwhile.settled().await;
@@ -91,7 +81,7 @@ async fn talk_of_a_group_before_the_first_question_is_explained() {
 
 #[tokio::test]
 async fn references_are_explained_when_their_log_was_sealed_and_when_they_were_taken_back() {
-    let place = at_dinner().await;
+    let place = Place::at_dinner(obeys).await;
     place.say("recall").await;
     place.say("history").await;
     place.done(recall(RecallMode::Full)).await;

@@ -74,6 +74,18 @@ impl Place {
         Self::with(&setup, Arc::default(), Arc::default(), Arc::default())
     }
 
+    /// A chat that was about the trip and is about dinner, with a model of this mind.
+    pub(crate) async fn at_dinner(
+        mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static,
+    ) -> Self {
+        let place = Self::new();
+        place.minds(mind);
+        place.say("plan the trip").await;
+        place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+        place.say("soup?").await;
+        place
+    }
+
     /// The same chat, in another process.
     pub(crate) fn again(&self) -> Self {
         self.meanwhile.end();

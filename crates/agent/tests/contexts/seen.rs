@@ -26,16 +26,6 @@ fn obeys(seen: &[UiMessage]) -> ScriptedStep {
     }
 }
 
-/// A chat that was about the trip and is about dinner.
-async fn at_dinner() -> Place {
-    let place = Place::new();
-    place.minds(obeys);
-    place.say("plan the trip").await;
-    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
-    place.say("soup?").await;
-    place
-}
-
 /// What the second request of a run holds, in which the model makes a call.
 #[tokio::test]
 async fn the_second_request_of_a_run_after_each_call() {
@@ -43,7 +33,7 @@ async fn the_second_request_of_a_run_after_each_call() {
     for call in
         ["new", "load", "clear", "fork", "load reference", "summary", "recent", "full", "history"]
     {
-        let place = at_dinner().await;
+        let place = Place::at_dinner(obeys).await;
         place.say(call).await;
         seen.push_str(&format!("== after {call}\n{}\n\n", place.shown(0).join("\n")));
     }
@@ -63,7 +53,7 @@ async fn the_next_run_after_each_operation() {
         ContextOperation::Undo,
         ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Recent },
     ] {
-        let place = at_dinner().await;
+        let place = Place::at_dinner(obeys).await;
         place.done(ContextOperation::Checkpoint { name: "soup".to_owned() }).await;
         place.say("bread?").await;
         let line = place.done(operation.clone()).await;
