@@ -24,6 +24,8 @@ const SALT: &str = "names";
 const SKILLS: &str = "skills";
 const TOKENS: &str = "tokens";
 const PURGE: &str = "purge";
+const IMPORTED: &str = "imported";
+const LAST_IMPORT: &str = "lastImport";
 
 /// The data that a head carries on to the next log.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,6 +68,29 @@ pub struct PublishedBy {
     pub messages: Option<u64>,
     /// The log that an undo restores, if it is not the one that the head names.
     pub left: Option<SealedName>,
+}
+
+/// The origin of an imported context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedFrom {
+    /// The generation of the log that the import has written. In later logs of the context it is another one.
+    pub generation: Gen,
+    /// The time of the import.
+    pub at: Timestamp,
+    /// The name of the format that was read.
+    pub format: String,
+    /// The conversation in the file: its id there, or the digest of its first message.
+    pub key: String,
+    /// The digest of what was read.
+    pub digest: String,
+    /// The number of messages.
+    pub messages: u64,
+    /// The number of times that the file had grown.
+    pub growths: u64,
+    /// The suffix of the message ids, if the chat had other messages with theirs.
+    pub suffix: Option<String>,
+    /// The last message of the context, in the live log that the import has published.
+    pub live_end: Option<String>,
 }
 
 /// The message that a run left in the log before, and the call that switched.
@@ -200,6 +225,26 @@ impl Carry {
         self.0.set_or_remove(PURGE, is_due.then(|| Json::from(true)));
     }
 
+    /// Returns the origin of the context, if it was imported.
+    pub fn imported_from(&self) -> Option<ImportedFrom> {
+        ImportedFrom::from_json(self.0.get(IMPORTED)?)
+    }
+
+    /// Sets the origin of an imported context.
+    pub fn set_imported_from(&mut self, from: &ImportedFrom) {
+        self.0.set(IMPORTED, from.to_object());
+    }
+
+    /// Returns the generation of the live log above the last import into the chat.
+    pub fn last_import(&self) -> Option<Gen> {
+        self.0.get(LAST_IMPORT).and_then(Json::as_u64).map(Gen::new)
+    }
+
+    /// Sets the generation of the live log above the last import into the chat.
+    pub fn set_last_import(&mut self, generation: Gen) {
+        self.0.set(LAST_IMPORT, generation.get());
+    }
+
     /// Returns data of a compaction.
     pub fn compaction(&self, which: CompactionData) -> Option<&Json> {
         self.0.get(which.key())
@@ -214,17 +259,51 @@ impl Carry {
     pub fn of_chat(&self) -> Self {
         let mut shared = Self::default();
         shared.set_salt(self.salt());
-        shared.0.set_or_remove(TOKENS, self.0.get(TOKENS).cloned());
+        for key in [TOKENS, LAST_IMPORT] {
+            shared.0.set_or_remove(key, self.0.get(key).cloned());
+        }
         shared
     }
 
     /// Returns the values for a copy in another chat, without those that name logs of this one.
     pub fn for_other_chat(&self) -> Self {
         let mut object = self.to_object();
-        for key in [OPERATION, CONTINUES, SETTLED] {
+        for key in [OPERATION, CONTINUES, SETTLED, IMPORTED, LAST_IMPORT] {
             object.remove(key);
         }
         Self(object)
+    }
+}
+
+impl ImportedFrom {
+    pub(crate) fn to_object(&self) -> Object {
+        let mut object = Object::from([
+            ("gen", Json::from(self.generation.get())),
+            ("ts", self.at.to_json()),
+            ("format", self.format.as_str().into()),
+            ("key", self.key.as_str().into()),
+            ("digest", self.digest.as_str().into()),
+            ("messages", self.messages.into()),
+        ]);
+        object.set_or_remove("growths", (self.growths > 0).then(|| self.growths.into()));
+        object.set_or_remove("suffix", self.suffix.as_deref().map(Json::from));
+        object.set_or_remove("liveEnd", self.live_end.as_deref().map(Json::from));
+        object
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        let number = |key| json.get(key).and_then(Json::as_u64);
+        Some(Self {
+            generation: Gen::new(number("gen")?),
+            at: json.get("ts").and_then(Timestamp::from_json)?,
+            format: text(json, "format")?,
+            key: text(json, "key")?,
+            digest: text(json, "digest")?,
+            messages: number("messages")?,
+            growths: number("growths").unwrap_or(0),
+            suffix: text(json, "suffix"),
+            live_end: text(json, "liveEnd"),
+        })
     }
 }
 

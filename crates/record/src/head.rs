@@ -2,7 +2,7 @@
 
 use ship_message::json::{Array, Json, Object};
 
-use crate::carry::{Carry, PublishedBy};
+use crate::carry::{Carry, ImportedFrom, PublishedBy};
 use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, SealedName, Seq};
 
 /// The version of the format that this program writes.
@@ -66,6 +66,11 @@ impl Head {
         if let Some(by) = self.carry.published_by().filter(|by| by.left.is_none()) {
             self.carry.set_published_by(&PublishedBy { left: log.cloned(), ..by });
         }
+    }
+
+    /// Returns the origin of the log, if an import has written it, and no later operation.
+    pub fn import(&self) -> Option<ImportedFrom> {
+        self.carry.imported_from().filter(|from| from.generation == self.generation)
     }
 
     /// Returns the id and the title of the context, for the event of the switch that enters it.

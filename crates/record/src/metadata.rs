@@ -304,6 +304,11 @@ impl NewMetadata {
         self.0.set("moved", ids.map(Json::from).collect::<Array>());
     }
 
+    /// Removes the marks that count ledger entries of a chat or messages of its runs.
+    pub fn remove_marks_of_chat(&mut self) {
+        self.0.retain(|key, _| !matches!(key, "answersTo" | "settled" | "moved" | "queued"));
+    }
+
     /// Keeps only what is valid wherever the message is read: how the run ended.
     pub fn retain_outcome(&mut self) {
         self.0.retain(|key, _| matches!(key, "interrupted" | "error" | "finishReason"));

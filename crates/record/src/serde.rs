@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ship_message::json::{Json, Object};
 
 use self::line_fields::{LineFields, LineForm};
-use crate::carry::{Beginning, Carry, PublishedBy, SettledRun};
+use crate::carry::{Beginning, Carry, ImportedFrom, PublishedBy, SettledRun};
 use crate::{
     ChatKey, Checkpoint, ContextBody, ContextEvent, ContextId, ContextLine, Delivery,
     DeliveryState, Head, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessageKind,
@@ -89,6 +89,8 @@ serde_by_json! {
         |json| json.as_object().map(|_| Self::from_json(&json));
     PublishedBy, "an operation", |by| Some(by.to_object().into()),
         |json| json.as_object().map(|_| Self::from_json(&json));
+    ImportedFrom, "the origin of a context", |from| Some(from.to_object().into()),
+        |json| Self::from_json(&json);
     SettledRun, "what a run left", |settled| Some(settled.to_object().into()),
         |json| Self::from_json(&json);
     NewMetadata, "the metadata of a message", |metadata| Some(metadata.to_object().into()),

@@ -41,8 +41,8 @@ pub struct ImportChain {
     open: Option<(Seq, HashSet<String>)>,
     /// The number of the next line.
     next: Seq,
-    /// The content of each message.
-    contents: HashMap<String, ContentDigest>,
+    /// The newest revision of each message, with its content.
+    contents: HashMap<String, (u64, ContentDigest)>,
     /// The messages that were compared with those of the chat.
     compared: HashSet<String>,
 }
@@ -97,10 +97,11 @@ impl ImportChain {
         }
         if line.kind == LineKind::Message {
             let digest = ContentDigest::of(&line);
-            let known = self.contents.entry(id.as_str().to_owned()).or_insert(digest);
-            if *known != digest {
+            let known = self.contents.entry(id.as_str().to_owned()).or_insert((line.rev, digest));
+            if known.1 != digest {
                 return Err(ImportError::Conflict { id, seq: None });
             }
+            known.0 = known.0.max(line.rev);
         }
         Ok((self.take_number(), line, texts))
     }
@@ -124,12 +125,12 @@ impl ImportChain {
         let is_message = |line: &RawLine| line.kind == LineKind::Message;
         for line in newest_revisions(lines.filter(is_message)) {
             let Some(id) = line.body.str("id").and_then(crate::MessageId::new) else { continue };
-            let Some(digest) = self.contents.get(id.as_str()) else { continue };
+            let Some((rev, digest)) = self.contents.get(id.as_str()).copied() else { continue };
             if !self.compared.insert(id.as_str().to_owned()) {
                 continue;
             }
-            let seq = Seq::new(line.seq);
-            if *digest != ContentDigest::of(&line.into_draft()) {
+            let (seq, replaces) = (Seq::new(line.seq), rev > line.rev);
+            if !replaces && digest != ContentDigest::of(&line.into_draft()) {
                 return Err(ImportError::Conflict { id, seq: Some(seq) });
             }
         }
@@ -174,6 +175,7 @@ impl ImportChain {
         }
         log.first = self.next;
         log.head.generation = self.generation();
+        log.head.carry.set_last_import(self.generation());
         log.head.sealed = Some(self.newest());
         let position = Position { generation: log.head.generation, seq: log.last() };
         Ok(PlannedRotation { log, rotated: crate::Rotated { position, ..rotated } })
@@ -275,6 +277,7 @@ mod tests {
         assert_eq!((log.first, log.lines.len()), (Seq::new(8), 2));
         assert_eq!((log.head.sealed.as_ref(), log.head.generation), (Some(&newest), Gen::new(3)));
         assert_eq!(log.head.carry.continues(), Some(sealed.clone()));
+        assert_eq!(log.head.carry.last_import(), Some(log.head.generation));
         let end = Position { generation: Gen::new(3), seq: Seq::new(10) };
         assert_eq!(rotated.position, end);
         let first = numbered(&log.into_lines(&chat(), NOW)[0], 8);
@@ -289,6 +292,12 @@ mod tests {
         let mut equal = chain();
         equal.compare(now()).expect("the same content");
         equal.compare(old()).expect("an earlier revision");
+        let mut newer = chain();
+        newer.begin_log(head(7));
+        let NewLine::Message(grown) = message("i3", "said more") else { unreachable!() };
+        newer.add(NewMessage { rev: 1, ..grown }.into(), 1000).expect("a message");
+        let there = numbered(&prepared("i3", "said").line, 2);
+        newer.compare([there].into_iter()).expect("a later revision replaces it");
         let refused = chain().compare(old());
         assert!(
             matches!(&refused, Err(ImportError::Conflict { id, .. }) if id.as_str() == "i1"),
