@@ -1,0 +1,20 @@
+//! The formats that are read.
+
+use ship_message::names;
+
+/// A format of files with conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Messages of the AI SDK.
+    UiMessage,
+    /// Entries: messages and events, one line for each.
+    Entries,
+    /// Messages of OpenAI's chat completions.
+    OpenAi,
+}
+
+names!(Format {
+    UiMessage = "uimessage",
+    Entries = "entries",
+    OpenAi = "openai",
+});

@@ -1,0 +1,40 @@
+//! The readers of the formats.
+
+mod container;
+mod content;
+mod entries;
+mod openai;
+mod uimessage;
+
+use ship_message::UiMessage;
+use ship_message::json::Json;
+
+use crate::format::Format;
+use crate::plan::PlannedContext;
+
+pub use entries::EntryReader;
+
+/// Reads one format. First it looks at every value once, then it makes messages of their pieces.
+pub(crate) trait FormatReader: Send {
+    /// Looks at the value `item`, which has so many bytes.
+    ///
+    /// # Errors
+    /// Fails with the reason if the format has no such value.
+    fn look(&mut self, item: u32, bytes: u32, value: &Json) -> Result<(), String>;
+
+    /// Returns the contexts of all values.
+    fn finish(&mut self) -> Vec<PlannedContext>;
+
+    /// Makes a message of its pieces: the values, each with the part of it that belongs here. The message gets the id
+    /// `fallback` if the values have none.
+    fn build(&self, fallback: String, is_summary: bool, pieces: &[(&Json, u32)]) -> Vec<UiMessage>;
+}
+
+/// Returns the reader of a format.
+pub(crate) fn reader_of(format: Format, entries: EntryReader) -> Box<dyn FormatReader> {
+    match format {
+        Format::UiMessage => Box::new(uimessage::UiMessages::default()),
+        Format::Entries => Box::new(entries::Entries::new(entries)),
+        Format::OpenAi => Box::new(openai::OpenAiMessages::default()),
+    }
+}

@@ -1,0 +1,24 @@
+//! Conversations in the files of other programs.
+//!
+//! A [`ConversationFile`] is read in two passes, so that a file of any size needs little memory. The first pass looks at
+//! each value once, notes its place and finds the conversations: contexts with logs of messages. Later passes read the
+//! values of one message and make it. Only places, ids and parents are kept in memory, some hundred bytes for each message.
+//!
+//! What a message of ours cannot hold is never dropped: it is a part `data-imported` of a message near it, which no
+//! model is sent.
+//!
+//! This crate knows no store and opens no file: it is given something to read.
+
+mod conversation_file;
+mod format;
+mod formats;
+mod items;
+mod message_draft;
+mod plan;
+
+pub use conversation_file::{ConversationFile, Input, SurveyError, Wishes};
+pub use format::Format;
+pub use formats::EntryReader;
+pub use items::BadItem;
+pub use message_draft::{KEPT_DATA, UNANSWERED_CALL, kept_kind};
+pub use plan::{PlannedContext, PlannedLog, PlannedMessage};
