@@ -42,6 +42,7 @@ pub use last_exchanges::LastExchanges;
 pub use list::ContextList;
 pub use undo_preview::UndoPreview;
 
+pub(crate) use archive::refresh_archive;
 pub(crate) use list::active_context;
 pub(crate) use operate::{move_cursor, operate_from_ledger, plan};
 pub(crate) use queued_operation::{announce_outcome, operate_idle};

@@ -150,6 +150,7 @@ mod events;
 mod explain;
 mod history;
 mod id_source;
+mod import;
 mod inbound;
 mod inbox;
 mod memory_budget;
@@ -189,6 +190,9 @@ pub use history::{
     HistoryCursor, HistoryCursorError, HistoryMessage, HistoryPage, HistoryQuery, HistoryReader,
 };
 pub use id_source::{IdSource, RandomIds};
+pub use import::{
+    ContextFate, ImportFailure, ImportReport, ImportWishes, ImportedContext, read_conversations,
+};
 pub use inbound::{AcceptedMessage, Attachment, CallAnswer, Inbound};
 pub use inbox::{ChatQueue, OpenRun, WaitingEntry};
 pub use news::{ChatNews, ChatNewsItem};
@@ -208,6 +212,7 @@ pub use run_notice::{ContextNotice, RunNotice};
 pub use search::{
     HitPlace, MessageHit, MessageSearch, NeighbourMessage, SearchQuery, SearchResult, SearchedBy,
 };
+pub use ship_exchange::{BadItem, ConversationFile, Format, Input, SurveyError};
 pub use ship_message as message;
 pub use ship_message::json::Json;
 pub use ship_message::{Chunk, Role, UiMessage, UiPart};

@@ -9,6 +9,7 @@ mod contexts;
 mod conversations;
 mod harness;
 mod hosts;
+mod imports;
 mod leases;
 mod providers;
 mod runs;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const CRATES: &[(&str, &str)] = &[
     (
         "agent",
-        "project conversation explain history chats news run contexts compact request inbox engine search \
+        "project import conversation explain history chats news run contexts compact request inbox engine search \
          conversation_log tokens records chat built_in_tools tool context_tool_input \
          error events run_notice context_operation reply id_source inbound outbound digest blocking_work \
          recent_map memory_budget project_source \

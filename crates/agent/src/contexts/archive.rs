@@ -24,6 +24,9 @@ const PAGE: usize = 64;
 /// The number of archived contexts that are offered beside the active one.
 const OFFERED: usize = 4;
 
+/// The reason for which an imported context is in the archive.
+const IMPORT: &str = "import";
+
 /// The index of a chat's archived contexts, with access to their snapshots.
 pub(crate) struct ContextArchive<'a> {
     pub(super) engine: &'a Engine,
@@ -50,6 +53,13 @@ impl ContextDeparture {
             generation: by.generation?,
         })
     }
+
+    /// Tells since when an imported context is archived; `None` if an operation has published the log.
+    fn of_import(head: &Head) -> Option<Self> {
+        let from = head.import()?;
+        let (at, generation) = (from.at, from.generation);
+        Some(Self { at, reason: IMPORT.to_owned(), is_dropped: false, generation })
+    }
 }
 
 /// The context that a query means.
@@ -67,7 +77,8 @@ impl<'a> ContextArchive<'a> {
     ) -> Result<Self, RunError> {
         let known = chat.derived().read(Derived::ContextIndex).await?;
         // A process that was killed after the rotation has left an index without the last departure.
-        let newest = ContextDeparture::read(&view.head).map(|departure| departure.generation);
+        let left = ContextDeparture::read(&view.head).map(|departure| departure.generation);
+        let newest = left.max(view.head.carry.last_import());
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
@@ -96,7 +107,8 @@ impl<'a> ContextArchive<'a> {
             for log in &page {
                 // Compactions carry the departure on, so it belongs to a log only if the generation is its own.
                 let departure = ContextDeparture::read(&after)
-                    .filter(|departure| departure.generation == after.generation);
+                    .filter(|departure| departure.generation == after.generation)
+                    .or_else(|| ContextDeparture::of_import(&log.head));
                 if seen.insert(log.head.context.clone())
                     && let Some(departure) = departure.filter(|departure| !departure.is_dropped)
                 {
@@ -340,6 +352,15 @@ impl<'a> ContextArchive<'a> {
             ContextMatch::None(ids) => Err(OperationRefusal::no_context(which, named(ids))),
         })
     }
+}
+
+/// Writes the archive again, if it does not know the newest contexts.
+pub(crate) async fn refresh_archive(
+    agent: &Engine,
+    chat: &dyn Chat,
+    view: &View,
+) -> Result<(), RunError> {
+    ContextArchive::open(agent, chat, view).await.map(drop)
 }
 
 pub(super) fn context_facts(head: &Head) -> ContextFacts<'_> {
