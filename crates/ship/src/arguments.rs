@@ -15,6 +15,7 @@ use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use ship_agent::Format;
 
 use crate::output::quote_for_shell;
 use crate::pipe::is_piped;
@@ -75,11 +76,20 @@ zsh, in ~/.zshrc after compinit:
 fish, in ~/.config/fish/config.fish:
   ship completions fish | source";
 
+const IMPORT_HELP: &str =
+    "In an empty chat the last conversation of the file is the active context; otherwise all are archived contexts.
+All or nothing. The same file again changes nothing, and one that has grown brings its context up to date.
+
+Examples:
+  ship import --format uimessage messages.jsonl --dry-run
+  ship import --format openai messages.json --title Dinner
+  ship import --format entries task-001.jsonl --chat terminal:task --skip-bad";
+
 /// The heading of the flags that every command has, so that its own come first.
 const GLOBAL: &str = "Global options";
 
 /// The global flags that say nothing to a command.
-const MEANINGLESS: [(&str, &[&str]); 15] = [
+const MEANINGLESS: [(&str, &[&str]); 16] = [
     ("chats", &["chat", "model"]),
     ("checkpoint", &["model"]),
     ("completions", &["chat", "json", "model", "project"]),
@@ -87,6 +97,7 @@ const MEANINGLESS: [(&str, &[&str]); 15] = [
     ("context", &["model"]),
     ("fork", &["model"]),
     ("history", &["model"]),
+    ("import", &["model"]),
     ("init", &["chat", "model"]),
     ("logs", &["model"]),
     ("man", &["chat", "json", "model", "project"]),
@@ -262,6 +273,29 @@ pub(crate) enum Shell {
     Fish,
 }
 
+/// A format that is read.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// Messages of the AI SDK
+    #[value(name = "uimessage")]
+    UiMessage,
+    /// The entries of a conversation file
+    Entries,
+    /// Messages of OpenAI's chat completions
+    #[value(name = "openai")]
+    OpenAi,
+}
+
+impl From<ImportFormat> for Format {
+    fn from(format: ImportFormat) -> Self {
+        match format {
+            ImportFormat::UiMessage => Self::UiMessage,
+            ImportFormat::Entries => Self::Entries,
+            ImportFormat::OpenAi => Self::OpenAi,
+        }
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Write Agent.md and ship.json into a folder; nothing is overwritten
@@ -381,6 +415,25 @@ pub(crate) enum Command {
     },
     /// Undo the last new, load, clear, fork, rewind, rename, checkpoint or recall; a second undo restores it
     Undo,
+    /// Make contexts of the conversations in a file of another program
+    #[command(after_help = IMPORT_HELP)]
+    Import {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// What the file has
+        #[arg(long)]
+        format: ImportFormat,
+        /// The title of the file's last conversation
+        #[arg(long, value_name = "TITLE")]
+        title: Option<String>,
+        /// Tell what would be done, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Leave out what cannot be read
+        #[arg(long)]
+        skip_bad: bool,
+    },
     /// Look for damage in every chat; changes nothing
     Verify,
     /// Repair damage in every chat; what cannot be repaired is listed as known

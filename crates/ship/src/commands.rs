@@ -12,6 +12,7 @@ pub(crate) mod context;
 mod followed_run;
 pub(crate) mod frozen_holder;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod interrupt;

@@ -120,6 +120,16 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
             operate(session, ContextOperation::Rewind { to: to.clone() }).await
         }
         Command::Undo => operate(session, ContextOperation::Undo).await,
+        Command::Import { file, format, title, dry_run, skip_bad } => {
+            let request = commands::import::ImportRequest {
+                file,
+                format: (*format).into(),
+                title: title.clone(),
+                is_dry_run: *dry_run,
+                skips_bad: *skip_bad,
+            };
+            commands::import::run(session, request).await
+        }
         Command::Verify => commands::verify::run(session).await,
         Command::Repair { dry_run } => commands::repair::run(session, *dry_run).await,
         Command::Config { command: Some(ConfigCommand::Get { key }) } => {

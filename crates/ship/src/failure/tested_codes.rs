@@ -172,6 +172,7 @@ const CODES: &[TestedBy] = &[
             "tests::cli::pipes::input_that_is_no_text_is_refused_with_the_place_of_its_first_bad_byte",
         ],
     ),
+    ("import", &["tests::cli::import::what_cannot_be_imported_is_an_error_with_a_code"]),
     ("output", &["src::failure::a_program_learns_the_area_of_any_other_failure"]),
     ("editor", &["tests::cli::error_codes::an_editor_that_cannot_be_started_has_a_code"]),
     (

@@ -11,7 +11,7 @@ use crate::harness::{TestShip, array, text};
 
 /// The commands with arguments that are valid in a chat in which something was said, in an order in which each can be
 /// done. Those of a chat are marked.
-const COMMANDS: [(&[&str], bool); 26] = [
+const COMMANDS: [(&[&str], bool); 27] = [
     (&["send", "two"], true),
     (&["chats"], false),
     (&["history"], true),
@@ -29,6 +29,7 @@ const COMMANDS: [(&[&str], bool); 26] = [
     (&["context", "recall", "two"], true),
     (&["context", "rename", "Dinner"], true),
     (&["context", "clear"], true),
+    (&["import", "--format", "uimessage", "talk.jsonl"], true),
     (&["verify"], false),
     (&["repair"], false),
     (&["config"], false),
@@ -43,6 +44,8 @@ const COMMANDS: [(&[&str], bool); 26] = [
 #[test]
 fn every_command_can_be_given_a_project_a_chat_and_json() {
     let ship = TestShip::new().file("place/ship.json", "{}");
+    let talk = r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"soup?"}]}"#;
+    let ship = ship.file("talk.jsonl", talk);
     let _ = ship.run(&["send", "one", "--project", "place", "--chat", "work:1"]).text();
     for (command, has_chat) in COMMANDS {
         let chat: &[&str] = if has_chat { &["--chat", "work:1"] } else { &[] };

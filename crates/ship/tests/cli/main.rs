@@ -16,6 +16,7 @@ mod examples;
 mod first_words;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
+mod import;
 mod init;
 mod limits;
 mod lines;

@@ -1,0 +1,73 @@
+//! `ship import` from the outside: files on disk, what a person reads, and what a program gets.
+
+use ship_message::json::Json;
+
+use crate::harness::{TestShip, array, text};
+
+const TALK: &str = r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"soup?"}]}
+{"id":"m2","role":"assistant","parts":[{"type":"text","text":"leek"}]}
+"#;
+
+#[test]
+fn a_file_is_looked_at_and_becomes_a_context() {
+    let ship = TestShip::new().file("talk.jsonl", TALK);
+    let import = ["import", "--format", "uimessage", "talk.jsonl", "--title", "Dinner"];
+    let told = ship.run(&[&import[..], &["--dry-run"]].concat()).text();
+    assert!(
+        told.contains("“Dinner”") && told.contains("would be the active context: 2 messages"),
+        "{told}"
+    );
+    assert!(!ship.root().join(".ship").exists(), "a dry run writes nothing");
+    let done = ship.run(&import).text();
+    assert!(done.contains("is the active context now: 2 messages"), "{done}");
+    assert!(ship.run(&["history"]).text().contains("leek"));
+    assert!(ship.run(&import).text().contains("is there already"));
+    let _ = ship.run(&["send", "and fish?"]).text();
+    ship.write(
+        "other.json",
+        r#"{"messages":[{"role":"user","content":"trip?"},{"role":"assistant","content":"Rome"}]}"#,
+    );
+    let other = ["import", "--format", "openai", "other.json", "--json", "--title", "Trip"];
+    let report = ship.run(&other).json();
+    let context = &array(&report, "contexts")[0];
+    assert_eq!(
+        (text(context, "fate"), text(context, "title")),
+        ("new".to_owned(), "Trip".to_owned())
+    );
+    assert_eq!(context.get("active").and_then(Json::as_bool), Some(false));
+    assert!(ship.run(&["context", "list"]).text().contains("Trip"));
+    let _ = ship.run(&["context", "load", "trip"]).text();
+    assert!(ship.run(&["context", "show"]).text().contains("Rome"));
+}
+
+#[test]
+fn each_format_of_the_help_is_read() {
+    let entries =
+        r#"{"id":"m1","ts":"2026-01-28T10:00:00Z","type":"msg","role":"user","content":"soup?"}"#;
+    let openai = r#"{"role":"user","content":"soup?"}"#;
+    for (format, file) in [("uimessage", TALK), ("entries", entries), ("openai", openai)] {
+        let ship = TestShip::new().file("file", file);
+        let done = ship.run(&["import", "--format", format, "file"]);
+        assert_eq!(done.code(), 0, "{format}: {}", done.err());
+        assert!(ship.run(&["history"]).text().contains("soup?"), "{format}");
+    }
+}
+
+#[test]
+fn what_cannot_be_imported_is_an_error_with_a_code() {
+    let ship = TestShip::new().file("bad.jsonl", &format!("{TALK}{{\"id\"\n"));
+    let import = ["import", "--format", "uimessage", "bad.jsonl"];
+    let refused = ship.run(&import);
+    assert_eq!(refused.code(), 1);
+    assert!(refused.err().contains("line 3: it is not JSON"), "{}", refused.err());
+    assert!(refused.err().contains("--skip-bad"), "{}", refused.err());
+    let code = |arguments: &[&str]| {
+        let refused = ship.run(&[arguments, &["--json"]].concat()).json();
+        text(refused.get("error").unwrap(), "code")
+    };
+    assert_eq!(code(&import), "import");
+    assert_eq!(code(&["import", "--format", "openai", "missing"]), "import");
+    assert_eq!(code(&["import", "--format", "openai", "."]), "import");
+    assert!(ship.run(&[&import[..], &["--skip-bad"]].concat()).text().contains("2 messages"));
+    assert_eq!(ship.run(&["import", "bad.jsonl"]).code(), 2, "a format is needed");
+}
