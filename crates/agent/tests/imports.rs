@@ -1,5 +1,7 @@
 //! Files of other programs become contexts of a chat.
 
 mod again;
+mod killed;
 mod place;
 mod plain;
+mod sessions;

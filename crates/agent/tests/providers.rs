@@ -4,6 +4,7 @@
 
 mod calls;
 mod cuts;
+mod imported;
 mod odd;
 mod outages;
 mod overflows;

@@ -11,7 +11,7 @@ use ship_message::json::Json;
 use crate::format::Format;
 use crate::formats::{EntryReader, FormatReader, reader_of};
 use crate::items::{BadItem, ItemPlace, Items, read_again};
-use crate::plan::{PlannedContext, PlannedMessage};
+use crate::plan::{PlannedContext, PlannedMessage, mark_forks};
 
 /// Something to read, at any place.
 pub trait Input: Read + Seek + Send {}
@@ -72,7 +72,13 @@ impl ConversationFile {
             progress(items.bytes_read());
         }
         let mut contexts = reader.finish();
+        if let [only] = &mut contexts[..] {
+            let names = items.names().clone();
+            only.title = only.title.take().or(names.title);
+            only.key = names.id.filter(|_| only.key.is_empty()).unwrap_or_else(|| only.key.clone());
+        }
         name_contexts(&mut contexts, &places, format);
+        mark_forks(&mut contexts);
         let contexts = contexts.into();
         Ok(Self { source, reader, places, contexts, bad, format, last_read: None })
     }
@@ -123,7 +129,15 @@ impl ConversationFile {
         let fallback = format!("{}_{nth}", short_digest(&context.key));
         let pieces: Vec<(&Json, u32)> =
             values.iter().map(|(value, part)| (&**value, *part)).collect();
-        Ok(self.reader.build(fallback, message.is_summary, &pieces))
+        let mut made = self.reader.build(fallback, message.is_summary, &pieces);
+        for made in made.iter_mut().filter(|_| message.is_fork) {
+            made.set_id(format!(
+                "{}_{}",
+                made.id().unwrap_or_default(),
+                short_digest(&context.key)
+            ));
+        }
+        Ok(made)
     }
 
     fn value(&mut self, item: u32) -> io::Result<Arc<Json>> {
@@ -134,7 +148,7 @@ impl ConversationFile {
         let place = self.places.get(item as usize).copied().ok_or_else(changed)?;
         let bytes = read_again(&mut self.source, place)?;
         let value = Json::parse_bytes(&bytes).map_err(|_| changed())?;
-        let value = Arc::new(value);
+        let value = Arc::new(self.reader.divided(value));
         self.last_read = Some((item, Arc::clone(&value)));
         Ok(value)
     }
@@ -146,7 +160,7 @@ fn look(
     content: &Result<Vec<u8>, &'static str>,
 ) -> Result<(), String> {
     let bytes = content.as_ref().map_err(|reason| (*reason).to_owned())?;
-    let value = Json::parse_bytes(bytes).map_err(|error| format!("it is not JSON: {error}"))?;
+    let value = Json::parse_bytes(bytes).map_err(|error| error.to_string())?;
     let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     reader.look(nth, size, &value)
 }
@@ -181,3 +195,6 @@ fn short_digest(key: &str) -> String {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

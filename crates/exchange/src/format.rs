@@ -11,10 +11,19 @@ pub enum Format {
     Entries,
     /// Messages of OpenAI's chat completions.
     OpenAi,
+    /// A session of Claude Code.
+    ClaudeCode,
+    /// A session of Codex.
+    Codex,
+    /// An export of ChatGPT.
+    ChatGpt,
 }
 
 names!(Format {
     UiMessage = "uimessage",
     Entries = "entries",
     OpenAi = "openai",
+    ClaudeCode = "claude-code",
+    Codex = "codex",
+    ChatGpt = "chatgpt",
 });

@@ -1,5 +1,8 @@
 //! The readers of the formats.
 
+mod chatgpt;
+mod claude_code;
+mod codex;
 mod container;
 mod content;
 mod entries;
@@ -25,6 +28,11 @@ pub(crate) trait FormatReader: Send {
     /// Returns the contexts of all values.
     fn finish(&mut self) -> Vec<PlannedContext>;
 
+    /// Returns a value in the form in which its parts are found at once.
+    fn divided(&self, value: Json) -> Json {
+        value
+    }
+
     /// Makes a message of its pieces: the values, each with the part of it that belongs here. The message gets the id
     /// `fallback` if the values have none.
     fn build(&self, fallback: String, is_summary: bool, pieces: &[(&Json, u32)]) -> Vec<UiMessage>;
@@ -36,5 +44,8 @@ pub(crate) fn reader_of(format: Format, entries: EntryReader) -> Box<dyn FormatR
         Format::UiMessage => Box::new(uimessage::UiMessages::default()),
         Format::Entries => Box::new(entries::Entries::new(entries)),
         Format::OpenAi => Box::new(openai::OpenAiMessages::default()),
+        Format::ClaudeCode => Box::new(claude_code::ClaudeCode::default()),
+        Format::Codex => Box::new(codex::Codex::default()),
+        Format::ChatGpt => Box::new(chatgpt::ChatGpt::default()),
     }
 }

@@ -7,12 +7,16 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
+use ship_message::json::Json;
 
 /// The maximal length of one value, which is read into memory.
 const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The number of bytes that are read at once.
 const BLOCK_BYTES: usize = 256 * 1024;
+
+/// The maximal length of an id or a title.
+const NAME_BYTES_MAX: usize = 1000;
 
 /// The field of an object that has its messages.
 const MESSAGES: &[u8] = b"messages";
@@ -56,6 +60,13 @@ impl FoundItem {
             digest: digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte)),
         }
     }
+}
+
+/// The names of the object whose list is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ListNames {
+    pub(crate) id: Option<String>,
+    pub(crate) title: Option<String>,
 }
 
 /// The way in which the values stand in a file.
@@ -198,18 +209,20 @@ impl ValueScan {
 pub(crate) struct Items<R> {
     cursor: Cursor<R>,
     layout: Layout,
+    names: ListNames,
     is_done: bool,
 }
 
 impl<R: Read + Seek> Items<R> {
     /// Finds out how the values stand in a file, and begins with the first.
     pub(crate) fn new(mut source: R) -> io::Result<Self> {
-        let layout = layout_of(&mut source)?;
+        let mut names = ListNames::default();
+        let layout = layout_of(&mut source, &mut names)?;
         let mut cursor = Cursor::at_start(source)?;
         if let Layout::List(start) | Layout::Whole(start) = layout {
             while cursor.offset < start && cursor.next()?.is_some() {}
         }
-        Ok(Self { cursor, layout, is_done: false })
+        Ok(Self { cursor, layout, names, is_done: false })
     }
 
     /// Returns the next value; `None` behind the last.
@@ -223,6 +236,11 @@ impl<R: Read + Seek> Items<R> {
                 self.found_value().map(Some)
             }
         }
+    }
+
+    /// Returns the id and the title of the object whose list this is.
+    pub(crate) fn names(&self) -> &ListNames {
+        &self.names
     }
 
     /// Returns the number of bytes that were read.
@@ -323,7 +341,7 @@ const TOO_LONG: &str = "it is longer than 64 MB";
 const CUT: &str = "the file ends in the middle of it";
 
 /// Finds out how the values stand in a file.
-fn layout_of<R: Read + Seek>(source: &mut R) -> io::Result<Layout> {
+fn layout_of<R: Read + Seek>(source: &mut R, names: &mut ListNames) -> io::Result<Layout> {
     let mut cursor = Cursor::at_start(source)?;
     let first = cursor.skip(|byte| byte.is_ascii_whitespace())?;
     let start = cursor.offset;
@@ -352,12 +370,17 @@ fn layout_of<R: Read + Seek>(source: &mut R) -> io::Result<Layout> {
             Layout::Whole(start)
         });
     }
-    let list = list_in_object(cursor.reader.into_inner(), start)?;
+    let list = list_in_object(cursor.reader.into_inner(), start, names)?;
     Ok(list.map_or(Layout::Whole(start), Layout::List))
 }
 
-/// Returns the place behind the bracket of the list `messages` of the object at `start`.
-fn list_in_object<R: Read + Seek>(source: R, start: u64) -> io::Result<Option<u64>> {
+/// Returns the place behind the bracket of the list `messages` of the object at `start`. The id and the title that stand
+/// before it become `names`.
+fn list_in_object<R: Read + Seek>(
+    source: R,
+    start: u64,
+    names: &mut ListNames,
+) -> io::Result<Option<u64>> {
     let mut cursor = Cursor::at_start(source)?;
     while cursor.offset <= start && cursor.next()?.is_some() {}
     loop {
@@ -371,8 +394,19 @@ fn list_in_object<R: Read + Seek>(source: R, start: u64) -> io::Result<Option<u6
         if value == Some(b'[') && key.get(1..key.len() - 1) == Some(MESSAGES) {
             return Ok(Some(cursor.offset + 1));
         }
-        if cursor.value(|_| {})? == ValueEnd::Cut {
+        let mut text = Vec::new();
+        let end = cursor.value(|block| {
+            let room = NAME_BYTES_MAX.saturating_sub(text.len()).min(block.len());
+            text.extend_from_slice(&block[..room]);
+        })?;
+        if end == ValueEnd::Cut {
             return Ok(None);
+        }
+        let text = || Json::parse_bytes(&text).ok()?.as_str().map(str::to_owned);
+        match key.as_slice() {
+            b"\"id\"" => names.id = text(),
+            b"\"title\"" => names.title = text(),
+            _ => {}
         }
     }
 }

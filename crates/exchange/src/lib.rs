@@ -15,6 +15,7 @@ mod formats;
 mod items;
 mod message_draft;
 mod plan;
+mod written;
 
 pub use conversation_file::{ConversationFile, Input, SurveyError, Wishes};
 pub use format::Format;
@@ -22,3 +23,4 @@ pub use formats::EntryReader;
 pub use items::BadItem;
 pub use message_draft::{KEPT_DATA, UNANSWERED_CALL, kept_kind};
 pub use plan::{PlannedContext, PlannedLog, PlannedMessage};
+pub use written::{LeftOut, markdown, openai_messages};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ship_message::json::{Json, Object};
 use ship_message::{DataPart, FilePart, PartFields as _, Role, ToolPart, UiMessage, UiPart};
-use ship_record::{NewMetadata, Timestamp};
+use ship_record::{MessageKind, NewMetadata, Timestamp};
 
 /// The type of the parts with what a message cannot hold in another way.
 pub const KEPT_DATA: &str = "data-imported";
@@ -57,6 +57,11 @@ impl MessageDraft {
             self.metadata.set_ts(ts);
             self.has_metadata = true;
         }
+    }
+
+    /// Marks the message as a summary of others.
+    pub(crate) fn set_summary(&mut self) {
+        self.metadata.set_kind(MessageKind::Summary);
     }
 
     /// Begins a step with the next part of the model.

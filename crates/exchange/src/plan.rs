@@ -1,5 +1,7 @@
 //! The conversations of a file, before any message of them is made.
 
+use std::collections::HashMap;
+
 use ship_record::Timestamp;
 
 /// A context in a file.
@@ -28,13 +30,41 @@ pub struct PlannedMessage {
     pub(crate) pieces: Vec<Piece>,
     /// Whether it stands for the messages before it.
     pub(crate) is_summary: bool,
+    /// Whether it begins like a message of another context and goes on in another way. Then it has an id of its own.
+    pub(crate) is_fork: bool,
 }
 
 /// A value of the file, or a part of one that holds many messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Piece {
     pub(crate) item: u32,
     pub(crate) part: u32,
+}
+
+impl PlannedMessage {
+    pub(crate) fn new(pieces: Vec<Piece>, is_summary: bool) -> Self {
+        Self { pieces, is_summary, is_fork: false }
+    }
+}
+
+/// Marks the messages that begin like one of a later context and go on in another way.
+pub(crate) fn mark_forks(contexts: &mut [PlannedContext]) {
+    if contexts.len() < 2 {
+        return;
+    }
+    // A message is known by its last piece and the number of its pieces.
+    let mut known: HashMap<Piece, (Piece, usize)> = HashMap::new();
+    for context in contexts.iter_mut().rev() {
+        for message in context.logs.iter_mut().flat_map(|log| &mut log.messages) {
+            let Some(last) = message.pieces.last() else { continue };
+            let own = (*last, message.pieces.len());
+            let mut is_fork = false;
+            for piece in &message.pieces {
+                is_fork |= *known.entry(*piece).or_insert(own) != own;
+            }
+            message.is_fork = is_fork;
+        }
+    }
 }
 
 impl PlannedContext {
@@ -54,7 +84,7 @@ impl PlannedContext {
 
     /// Begins a message with a piece.
     pub(crate) fn begin(&mut self, piece: Piece) {
-        self.push(PlannedMessage { pieces: vec![piece], is_summary: false });
+        self.push(PlannedMessage::new(vec![piece], false));
     }
 
     /// Adds a message.
@@ -67,7 +97,7 @@ impl PlannedContext {
         if !self.last_log().messages.is_empty() {
             self.logs.push(PlannedLog::default());
         }
-        self.push(PlannedMessage { pieces: vec![piece], is_summary: true });
+        self.push(PlannedMessage::new(vec![piece], true));
     }
 
     /// Adds a piece to the last message. Returns `false` if there is none.
@@ -79,6 +109,11 @@ impl PlannedContext {
             }
             None => false,
         }
+    }
+
+    /// Leaves out the messages of the last log from a place on.
+    pub(crate) fn truncate_last_log(&mut self, len: usize) {
+        self.last_log().messages.truncate(len);
     }
 
     fn last_log(&mut self) -> &mut PlannedLog {

@@ -46,6 +46,11 @@ impl World {
         self.test = agent(&self.server, &self.test.setup, format, set);
     }
 
+    /// The agent of the chat.
+    pub(super) fn agent(&self) -> &ship_agent::Agent {
+        &self.test.agent
+    }
+
     async fn say(&self, words: &str) -> Option<Outcome> {
         let nth = self.said.fetch_add(1, Ordering::SeqCst);
         let inbound = Inbound {

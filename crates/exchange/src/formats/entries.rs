@@ -137,7 +137,7 @@ impl PlannedEntries {
             (_, true) => {
                 let mut pieces = std::mem::take(&mut self.early);
                 pieces.push(piece);
-                self.context.push(PlannedMessage { pieces, is_summary: false });
+                self.context.push(PlannedMessage::new(pieces, false));
                 self.is_last_complete = false;
             }
         }
