@@ -212,6 +212,7 @@ pub use run_notice::{ContextNotice, RunNotice};
 pub use search::{
     HitPlace, MessageHit, MessageSearch, NeighbourMessage, SearchQuery, SearchResult, SearchedBy,
 };
+pub use ship_exchange as exchange;
 pub use ship_exchange::{BadItem, ConversationFile, Format, Input, SurveyError};
 pub use ship_message as message;
 pub use ship_message::json::Json;

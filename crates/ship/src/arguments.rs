@@ -81,20 +81,21 @@ const IMPORT_HELP: &str =
 All or nothing. The same file again changes nothing, and one that has grown brings its context up to date.
 
 Examples:
-  ship import --format uimessage messages.jsonl --dry-run
+  ship import --format claude-code session.jsonl --dry-run
   ship import --format openai messages.json --title Dinner
-  ship import --format entries task-001.jsonl --chat terminal:task --skip-bad";
+  ship import --format chatgpt conversations.json --chat terminal:chatgpt --skip-bad";
 
 /// The heading of the flags that every command has, so that its own come first.
 const GLOBAL: &str = "Global options";
 
 /// The global flags that say nothing to a command.
-const MEANINGLESS: [(&str, &[&str]); 16] = [
+const MEANINGLESS: [(&str, &[&str]); 17] = [
     ("chats", &["chat", "model"]),
     ("checkpoint", &["model"]),
     ("completions", &["chat", "json", "model", "project"]),
     ("config", &["chat", "model"]),
     ("context", &["model"]),
+    ("export", &["model"]),
     ("fork", &["model"]),
     ("history", &["model"]),
     ("import", &["model"]),
@@ -273,17 +274,39 @@ pub(crate) enum Shell {
     Fish,
 }
 
+/// A format that is written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    // Messages of the AI SDK, one line for each
+    #[value(name = "uimessage")]
+    UiMessage,
+    // The lines of a conversation file
+    Entries,
+    // Messages of OpenAI's chat completions, one line for each
+    #[value(name = "openai")]
+    OpenAi,
+    // A text to read
+    Markdown,
+}
+
 /// A format that is read.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ImportFormat {
-    /// Messages of the AI SDK
+    // Messages of the AI SDK
     #[value(name = "uimessage")]
     UiMessage,
-    /// The entries of a conversation file
+    // The entries of a conversation file
     Entries,
-    /// Messages of OpenAI's chat completions
+    // Messages of OpenAI's chat completions
     #[value(name = "openai")]
     OpenAi,
+    // A session of Claude Code
+    ClaudeCode,
+    // A session of Codex
+    Codex,
+    // An export of ChatGPT
+    #[value(name = "chatgpt")]
+    ChatGpt,
 }
 
 impl From<ImportFormat> for Format {
@@ -292,6 +315,9 @@ impl From<ImportFormat> for Format {
             ImportFormat::UiMessage => Self::UiMessage,
             ImportFormat::Entries => Self::Entries,
             ImportFormat::OpenAi => Self::OpenAi,
+            ImportFormat::ClaudeCode => Self::ClaudeCode,
+            ImportFormat::Codex => Self::Codex,
+            ImportFormat::ChatGpt => Self::ChatGpt,
         }
     }
 }
@@ -415,6 +441,24 @@ pub(crate) enum Command {
     },
     /// Undo the last new, load, clear, fork, rewind, rename, checkpoint or recall; a second undo restores it
     Undo,
+    /// Print the messages of a context in a format of other programs
+    #[command(
+        after_help = "Examples:\n  ship export --format markdown > talk.md\n  ship export --format uimessage --context dinner\n  ship export --format openai --all\n  ship export --format uimessage --around u_17"
+    )]
+    Export {
+        /// What is written
+        #[arg(long)]
+        format: ExportFormat,
+        /// The context: its id, or words of its title [default: the active one]
+        #[arg(long, value_name = "ID")]
+        context: Option<String>,
+        /// All contexts of the chat
+        #[arg(long, conflicts_with = "context")]
+        all: bool,
+        /// Only this message and those beside it
+        #[arg(long, value_name = "ID")]
+        around: Option<String>,
+    },
     /// Make contexts of the conversations in a file of another program
     #[command(after_help = IMPORT_HELP)]
     Import {

@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod config_edit;
 pub(crate) mod context;
+pub(crate) mod export;
 mod followed_run;
 pub(crate) mod frozen_holder;
 pub(crate) mod history;

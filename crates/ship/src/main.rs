@@ -120,6 +120,15 @@ async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, F
             operate(session, ContextOperation::Rewind { to: to.clone() }).await
         }
         Command::Undo => operate(session, ContextOperation::Undo).await,
+        Command::Export { format, context, all, around } => {
+            let request = commands::export::ExportRequest {
+                format: *format,
+                context: context.as_deref(),
+                has_all: *all,
+                around: around.as_deref(),
+            };
+            commands::export::run(session, request).await
+        }
         Command::Import { file, format, title, dry_run, skip_bad } => {
             let request = commands::import::ImportRequest {
                 file,

@@ -36,6 +36,36 @@ impl FoundMessage {
     }
 }
 
+/// The messages of one context, which has had them in the order of its logs.
+#[derive(Default)]
+pub(super) struct FoundInLogs {
+    by_id: HashMap<String, (FoundMessage, (Reverse<usize>, Seq))>,
+}
+
+impl FoundInLogs {
+    /// Adds the messages of a log. The newest log comes first.
+    pub(super) fn add_log(&mut self, view: &View, log: usize) {
+        for line in &view.lines {
+            let Some(message) = line.message() else { continue };
+            if is_summary(message) || is_reference(message) {
+                continue;
+            }
+            let found = FoundMessage { place: HistoryPlace::default(), log, seq: line.seq };
+            let first = (Reverse(log), line.seq);
+            let id = message.id().unwrap_or_default().to_owned();
+            // An older log has it at its first place.
+            self.by_id.entry(id).or_insert((found, first)).1 = first;
+        }
+    }
+
+    /// Returns the messages in the order in which they came into the context.
+    pub(super) fn in_order(self) -> Vec<(String, FoundMessage)> {
+        let mut found: Vec<_> = self.by_id.into_iter().collect();
+        found.sort_by_key(|(_, (_, first))| *first);
+        found.into_iter().map(|(id, (found, _))| (id, found)).collect()
+    }
+}
+
 /// The messages that were found, by their ids.
 #[derive(Default)]
 pub(super) struct FoundMessages {

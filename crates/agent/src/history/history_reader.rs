@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 use ship_store::{Chat, ContextId, LedgerSeq, ReadError, SealedLog, SealedName, View};
 
-use super::found_messages::{FoundMessage, FoundMessages, HistoryPlace};
+use super::found_messages::{FoundInLogs, FoundMessage, FoundMessages, HistoryPlace};
 use super::history_cursor::HistoryCursor;
 use super::history_page::HistoryMessage;
 use crate::inbox::{newest_waiting, queued_message};
@@ -40,6 +40,29 @@ impl HistoryReader {
     /// Fails if the chat cannot be read.
     pub async fn open(chat: Arc<dyn Chat>, limit: usize) -> Result<Self, ReadError> {
         Self::open_before(chat, None, limit).await
+    }
+
+    /// Finds all messages of one context, in any of its logs. They stand in the order of the log that has had them
+    /// first, each in its newest form.
+    ///
+    /// # Errors
+    /// Fails if the chat cannot be read.
+    pub async fn of_context(chat: Arc<dyn Chat>, context: &ContextId) -> Result<Self, ReadError> {
+        let live = chat.log().view().await?;
+        let mut found = FoundInLogs::default();
+        live.iter()
+            .filter(|view| view.head.context == *context)
+            .for_each(|view| found.add_log(view, 0));
+        let mut logs = LogWalk::new(&*chat, None, None);
+        while logs.list_next().await? {
+            let is_of_it = |log: &SealedLog| log.head.context == *context && log.purged.is_none();
+            let Some(log) = logs.sealed.last().filter(|log| is_of_it(log)) else { continue };
+            let view = chat.log().sealed_view_if_readable(&log.name).await?;
+            view.iter().for_each(|view| found.add_log(view, logs.sealed.len()));
+        }
+        let sealed = logs.sealed;
+        let said = found.in_order();
+        Ok(Self { chat, live, sealed, open: None, said, waiting: Vec::new(), older: None })
     }
 
     /// Finds the last `limit` messages before a cursor, or the newest ones.
@@ -90,6 +113,13 @@ impl HistoryReader {
     /// Returns the context in which the chat is now; `None` before the first.
     pub fn active_context(&self) -> Option<&ContextId> {
         self.live.as_ref().map(|view| &view.head.context)
+    }
+
+    /// Returns the place of the message with an id; `None` if it is not among these.
+    pub fn place_of(&self, id: &str) -> Option<usize> {
+        let said = self.said.iter().position(|(known, _)| known == id);
+        let waits = || self.waiting.iter().position(|(_, message)| message.id() == Some(id));
+        said.or_else(|| waits().map(|at| self.said.len() + at))
     }
 
     /// Returns the context of a message; `None` if it waits.
@@ -189,6 +219,23 @@ impl<'a> LogWalk<'a> {
 
     /// Reads the next log. Returns `false` if there is none.
     async fn read_next(&mut self) -> Result<bool, ReadError> {
+        // The log before it is dropped first, so that only one is in memory.
+        drop(self.open.take());
+        if !self.list_next().await? {
+            return Ok(false);
+        }
+        let nth = self.sealed.len();
+        let Some(log) = self.sealed.last() else { return Ok(false) };
+        if log.purged.is_none() {
+            let view = self.chat.log().sealed_view_if_readable(&log.name).await?;
+            self.open = view.map(|view| (nth, view));
+        }
+        self.promoted = promoted_before(log.head.inbox);
+        Ok(true)
+    }
+
+    /// Adds the next log to the list. Returns `false` if there is none.
+    async fn list_next(&mut self) -> Result<bool, ReadError> {
         if self.next.is_empty() {
             let before = self.sealed.last().map(|log| &log.name).or(self.newer_log.as_ref());
             let listed = self.chat.log().sealed_logs(before.cloned(), LOGS_LISTED).await?;
@@ -198,13 +245,6 @@ impl<'a> LogWalk<'a> {
             self.is_at_end = true;
             return Ok(false);
         };
-        // The log before it is dropped first, so that only one is in memory.
-        drop(self.open.take());
-        if log.purged.is_none() {
-            let view = self.chat.log().sealed_view_if_readable(&log.name).await?;
-            self.open = view.map(|view| (self.sealed.len() + 1, view));
-        }
-        self.promoted = promoted_before(log.head.inbox);
         self.sealed.push(log);
         Ok(true)
     }

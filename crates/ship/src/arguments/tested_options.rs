@@ -185,6 +185,20 @@ const TESTED: &[TestedBy] = &[
     ("rewind", &["cli::contexts::a_checkpoint_is_rewound_to_and_forked_from_and_undone"]),
     ("rewind <to>", &["cli::contexts::a_checkpoint_is_rewound_to_and_forked_from_and_undone"]),
     ("undo", &["cli::contexts::a_checkpoint_is_rewound_to_and_forked_from_and_undone"]),
+    ("export", &["cli::export::what_was_said_is_exported_in_each_format"]),
+    ("export --format", &["cli::export::what_was_said_is_exported_in_each_format"]),
+    (
+        "export --context",
+        &["cli::export::a_context_all_of_them_and_the_messages_around_one_are_chosen"],
+    ),
+    (
+        "export --all",
+        &["cli::export::a_context_all_of_them_and_the_messages_around_one_are_chosen"],
+    ),
+    (
+        "export --around",
+        &["cli::export::a_context_all_of_them_and_the_messages_around_one_are_chosen"],
+    ),
     ("import", &["cli::import::a_file_is_looked_at_and_becomes_a_context"]),
     ("import <file>", &["cli::import::a_file_is_looked_at_and_becomes_a_context"]),
     ("import --format", &["cli::import::each_format_of_the_help_is_read"]),

@@ -256,7 +256,7 @@ async fn print_recalled(
 }
 
 /// Makes the failure of a refused operation, with the contexts that may have been meant.
-fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
+pub(super) fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     let for_shell = |text: &str| hints_for_shell(text, &session.chat_flags);
     let failure = Failure::new("not_done", for_shell(&not_done.problem));
     match (not_done.offered.is_empty(), &not_done.remedy) {

@@ -11,7 +11,7 @@ use crate::harness::{TestShip, array, text};
 
 /// The commands with arguments that are valid in a chat in which something was said, in an order in which each can be
 /// done. Those of a chat are marked.
-const COMMANDS: [(&[&str], bool); 27] = [
+const COMMANDS: [(&[&str], bool); 28] = [
     (&["send", "two"], true),
     (&["chats"], false),
     (&["history"], true),
@@ -29,6 +29,7 @@ const COMMANDS: [(&[&str], bool); 27] = [
     (&["context", "recall", "two"], true),
     (&["context", "rename", "Dinner"], true),
     (&["context", "clear"], true),
+    (&["export", "--format", "markdown", "--all"], true),
     (&["import", "--format", "uimessage", "talk.jsonl"], true),
     (&["verify"], false),
     (&["repair"], false),

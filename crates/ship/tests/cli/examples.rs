@@ -48,6 +48,13 @@ fn prepared() -> TestShip {
     for name in ["CHANGELOG.md", "notes.txt", "question.txt"] {
         ship.write(name, "What is new?");
     }
+    for (name, text) in [
+        ("session.jsonl", include_str!("../../../agent/tests/fixtures/claude-code.jsonl")),
+        ("messages.json", include_str!("../../../agent/tests/fixtures/openai.json")),
+        ("conversations.json", include_str!("../../../agent/tests/fixtures/chatgpt.json")),
+    ] {
+        ship.write(name, text);
+    }
     std::fs::write(ship.root().join("screen.png"), b"\x89PNG\r\n\x1a\n").unwrap();
     for name in ["git", "man"] {
         let path = tools(&ship).join(name);

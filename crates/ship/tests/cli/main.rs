@@ -13,6 +13,7 @@ mod error_codes;
 mod every_option;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod examples;
+mod export;
 mod first_words;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
