@@ -38,14 +38,14 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
 }
 
 /// What a command needed.
-struct Cost {
-    seconds: f64,
-    megabytes: f64,
+pub(crate) struct Cost {
+    pub(crate) seconds: f64,
+    pub(crate) megabytes: f64,
 }
 
 /// Runs a command to its end. Its most memory is what the system last told before it ended.
 #[expect(clippy::disallowed_methods, reason = "the memory of a process is read while it runs")]
-fn cost(ship: &Ship, root: &Path, arguments: &[&str]) -> io::Result<Cost> {
+pub(crate) fn cost(ship: &Ship, root: &Path, arguments: &[&str]) -> io::Result<Cost> {
     let mut most_kb = 0;
     let ms = spent(|| {
         let mut child = ship.command(root, arguments).stdout(Stdio::null()).spawn()?;

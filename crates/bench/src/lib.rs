@@ -8,6 +8,7 @@ pub mod compact_soak;
 pub mod contexts;
 pub mod contexts_soak;
 pub mod idle;
+pub mod import;
 pub mod injuries_soak;
 pub mod large;
 pub mod many;

@@ -20,7 +20,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "bench",
-        "compact compact_soak contexts contexts_soak idle injuries_soak large many message message_soak \
+        "compact compact_soak contexts contexts_soak idle import injuries_soak large many message message_soak \
          provider provider_soak queue real_model_soak search store_soak strict_hosts_soak subscribers tokens \
          two_processes_soak real_chat real_hosts ship processor store talk tests report terminal traced",
     ),

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use ship_bench::report::Report;
 use ship_bench::{
-    compact, contexts, idle, large, many, message, provider, queue, search, ship, store,
+    compact, contexts, idle, import, large, many, message, provider, queue, search, ship, store,
     subscribers, tokens,
 };
 
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "message",
     "store",
     "ship",
@@ -21,6 +21,7 @@ const PARTS: [&str; 13] = [
     "subscribers",
     "many",
     "idle",
+    "import",
     "search",
 ];
 
@@ -75,6 +76,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("idle") {
         idle::bench(folder, &mut report)?;
+    }
+    if is_wanted("import") {
+        import::bench(folder, &mut report)?;
     }
     if is_wanted("search") {
         search::bench(&mut report);
