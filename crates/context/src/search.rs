@@ -33,6 +33,7 @@ mod message_index;
 mod message_row;
 mod message_text;
 mod numbers;
+mod packed_postings;
 mod pairs;
 mod postings;
 mod question;

@@ -25,6 +25,10 @@ use super::stored_segment::StoredSegment;
 use super::term_postings::TermPostings;
 use super::terms::TermReader;
 
+/// How much larger than what follows it a segment may be to be merged with it. More would write rows more often, less
+/// would repeat more terms.
+const LARGER: u32 = 8;
+
 /// The messages of a chat with their terms.
 #[derive(Debug)]
 pub struct MessageIndex {
@@ -236,7 +240,7 @@ impl MessageIndex {
         let mut begin = self.tail_begin;
         let mut kept = self.segments.len();
         while let Some(last) = kept.checked_sub(1).and_then(|last| self.segments.get(last))
-            && last.len / 2 <= self.rows.len() as u32 - begin
+            && last.len / LARGER <= self.rows.len() as u32 - begin
         {
             (begin, kept) = (last.begin, kept - 1);
         }

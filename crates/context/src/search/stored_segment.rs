@@ -16,10 +16,11 @@ use ship_record::{Seq, Timestamp};
 
 use super::message_row::{MessageRow, Names, RowCopy, RowPlace};
 use super::numbers::{read_number, write_number};
-use super::postings::{DamagedPostings, Posting, PostingList, read_postings};
+use super::packed_postings::{pack, unpack};
+use super::postings::{DamagedPostings, Posting, PostingList};
 
 /// The form of the bytes. Whoever changes what a text is cut into changes this number, too.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 /// The number of terms in a block.
 const BLOCK_TERMS: usize = 16;
@@ -108,7 +109,7 @@ impl StoredSegment {
         let mut read = Ok(());
         self.terms_from(term, |found, stored| {
             if found == term {
-                read = read_postings(stored.postings, call);
+                read = unpack(stored.postings, stored.messages, call);
             }
             found < term
         })?;
@@ -137,9 +138,11 @@ impl StoredSegment {
     ) -> Result<(), DamagedPostings> {
         let mut read = Ok(());
         self.terms_from("", |term, stored| {
-            match PostingList::decode(stored.postings) {
-                Ok(postings) => call(term, postings),
-                Err(damaged) => read = Err(damaged),
+            let mut list = PostingList::default();
+            let mut add = |posting: Posting| list.add_times(posting.message, posting.count);
+            read = unpack(stored.postings, stored.messages, &mut add);
+            if read.is_ok() {
+                call(term, list);
             }
             read.is_ok()
         })?;
@@ -213,7 +216,7 @@ pub(super) struct SegmentWriter {
 impl SegmentWriter {
     /// Adds the next term.
     pub(super) fn add(&mut self, term: &str, list: &PostingList) {
-        let encoded = list.encode();
+        let encoded = pack(list);
         let mut shared = 0;
         if self.count.is_multiple_of(BLOCK_TERMS) {
             self.blocks.push((self.terms.len(), self.postings.len()));
