@@ -3,7 +3,11 @@
 //! Recall is the share of a question's evidence among the first hits, as a mean over the questions. The costs are of
 //! 100,000 messages of 600 bytes in five languages, whose words are as unequally frequent as those of real languages.
 
+mod stored_chats;
+
 use std::hint::black_box;
+use std::io;
+use std::path::Path;
 
 use ship_context::search::{
     ChatIndex, MessageToIndex, Participant, PostingSource, SearchQuestion, SearchSignals,
@@ -24,10 +28,12 @@ const QUESTIONS: usize = 120;
 /// The words of each language.
 const VOCABULARY: usize = 20_000;
 
-/// Measures recall and costs.
-pub fn bench(report: &mut Report) {
+/// Measures recall and costs. `folder` is on a disk.
+pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     recall(report);
     costs(report);
+    let place = tempfile::tempdir_in(folder)?;
+    stored_chats::bench(place.path(), report)
 }
 
 fn recall(report: &mut Report) {

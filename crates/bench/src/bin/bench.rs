@@ -81,7 +81,7 @@ fn main() -> std::io::Result<ExitCode> {
         import::bench(folder, &mut report)?;
     }
     if is_wanted("search") {
-        search::bench(&mut report);
+        search::bench(folder, &mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
