@@ -9,8 +9,8 @@ use ship_agent::{MessageSearch, SearchQuery, SearchedBy};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Chat, ChatKey, ContextId, FileStore, Head, LogPiece, NewLine, Rotation, Store,
-    StoreOptions, Timestamp,
+    About, Chat, ChatKey, ContextId, Durability, FileStore, Head, LogPiece, NewLine, Rotation,
+    Store, StoreOptions, Timestamp,
 };
 use ship_testkit::random::Random;
 use tokio::runtime::Runtime;
@@ -25,6 +25,9 @@ const KEPT: usize = 30;
 
 /// How often each question is asked.
 const ROUNDS: u32 = 5;
+
+/// The messages that are said at once.
+const SAID_AT_ONCE: usize = 4;
 
 /// The chats of a project with many.
 const CHATS: usize = 10_000;
@@ -42,7 +45,8 @@ fn failed(error: impl std::fmt::Display) -> io::Error {
 
 fn open(folder: &Path) -> io::Result<Arc<dyn Store>> {
     std::fs::create_dir_all(folder)?;
-    Ok(Arc::new(FileStore::new(folder, StoreOptions::default()).map_err(failed)?))
+    let options = StoreOptions { durability: Durability::Flush, ..StoreOptions::default() };
+    Ok(Arc::new(FileStore::new(folder, options).map_err(failed)?))
 }
 
 fn long_chat(folder: &Path, report: &mut Report<'_>, runtime: &Runtime) -> io::Result<()> {
@@ -137,7 +141,10 @@ async fn fill(chat: &dyn Chat, count: usize, mut text: impl FnMut() -> String) -
     while said < count {
         let next = (said + SEALED_AFTER).min(count);
         let messages: Vec<NewLine> = (said..next).map(|nth| message(nth, &text())).collect();
-        append(chat, messages).await?;
+        // Batches as short as those of a chat: a batch is read as a whole.
+        for batch in messages.chunks(SAID_AT_ONCE) {
+            append(chat, batch.to_vec()).await?;
+        }
         said = next;
         if said == count {
             break;
