@@ -211,6 +211,11 @@ fn bytes(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the bytes of the files in a folder, none if it is not there: a log begins a moment after its first line.
 fn files_len(folder: &Path) -> io::Result<u64> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        files => files?,
+    };
+    files.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
