@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
-use crate::inbox::{has_question, last_read};
+use crate::inbox::{has_operation, has_question, last_read};
 use crate::stop::Stop;
 
 impl Agent {
@@ -80,7 +80,7 @@ impl Engine {
     ) -> Result<bool, RunError> {
         let until = Instant::now() + TAKEOVER;
         let mut moment = self.store.moment();
-        while !has_new_holder(chat, inbox).await? {
+        while !self.has_new_holder(chat, inbox).await? {
             loop {
                 let Ok(changed) = timeout_at(until, self.store.changed(moment)).await else {
                     return Ok(false);
@@ -93,18 +93,24 @@ impl Engine {
         }
         Ok(true)
     }
-}
 
-/// Whether another caller has taken the lane: one of this process puts the waiting messages into the context, and another
-/// process notes that it is the holder.
-async fn has_new_holder(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<bool, RunError> {
-    let view = chat.log().view().await?;
-    if view.is_some_and(|view| view.inbox > inbox) {
-        return Ok(true);
+    /// Whether another caller has taken the lane: one of this process puts the waiting messages into the context, and
+    /// another process notes that it is the holder. While an operation waits, the note is not enough: the caller tells
+    /// its person in which context the answer is, and the operation may be about to leave it.
+    async fn has_new_holder(
+        &self,
+        chat: &dyn Chat,
+        inbox: Option<LedgerSeq>,
+    ) -> Result<bool, RunError> {
+        let view = chat.log().view().await?;
+        if view.is_some_and(|view| view.inbox > inbox) {
+            return Ok(true);
+        }
+        let holder = chat.lane_holder().await?;
+        let process = holder.and_then(|holder| holder.holder.pid());
+        Ok(process.is_some_and(|process| process != std::process::id())
+            && !has_operation(self, chat, inbox).await?)
     }
-    let holder = chat.lane_holder().await?;
-    let process = holder.and_then(|holder| holder.holder.pid());
-    Ok(process.is_some_and(|process| process != std::process::id()))
 }
 
 /// The time within which a caller that waits for the lane has taken it, also on a busy machine.
