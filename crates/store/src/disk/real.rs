@@ -33,8 +33,10 @@ const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
-/// The time for which the clock of a file system may stand still. Its steps are at most 10 ms.
+/// The time for which the clock of a file system may stand still: its steps are at most 10 ms, but where a time has no
+/// fraction of a second, they may be two seconds.
 const TICK_NANOS: i128 = 50_000_000;
+const LONG_TICK_NANOS: i128 = 3_000_000_000;
 
 fn flags_of(mode: OpenMode) -> OFlags {
     let flags = match mode {
@@ -390,7 +392,9 @@ fn change_times(stat: &Stat) -> ChangeTimes {
     let bytes = nanos(stat.st_mtime, stat.st_mtime_nsec);
     let properties = nanos(stat.st_ctime, stat.st_ctime_nsec);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos());
-    let is_settled = i128::try_from(now).is_ok_and(|now| properties + TICK_NANOS < now);
+    let is_whole_second = properties.rem_euclid(1_000_000_000) == 0;
+    let tick = if is_whole_second { LONG_TICK_NANOS } else { TICK_NANOS };
+    let is_settled = i128::try_from(now).is_ok_and(|now| properties + tick < now);
     ChangeTimes::new(bytes, properties, is_settled)
 }
 
