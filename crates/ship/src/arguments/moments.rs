@@ -6,25 +6,25 @@ use ship_store::Timestamp;
 
 /// The end of a day that is meant by a date alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DayEdge {
+enum LocalDayEdge {
     Begin,
     End,
 }
 
 /// Reads the time from which on something is wanted.
 pub(super) fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
-    parse_moment(text, DayEdge::Begin).ok_or(NO_MOMENT)
+    parse_moment(text, LocalDayEdge::Begin).ok_or(NO_MOMENT)
 }
 
 /// Reads the time before which something is wanted. A date includes its day.
 pub(super) fn parse_until(text: &str) -> Result<Timestamp, &'static str> {
-    parse_moment(text, DayEdge::End).ok_or(NO_MOMENT)
+    parse_moment(text, LocalDayEdge::End).ok_or(NO_MOMENT)
 }
 
 const NO_MOMENT: &str =
     "it must be a date, such as 2026-02-05, or a time, such as 2026-02-05T10:15";
 
-fn parse_moment(text: &str, edge: DayEdge) -> Option<Timestamp> {
+fn parse_moment(text: &str, edge: LocalDayEdge) -> Option<Timestamp> {
     let text = text.trim();
     if let Ok(instant) = text.parse::<jiff::Timestamp>() {
         return Some(Timestamp::from_millis(instant.as_millisecond()));
@@ -35,10 +35,10 @@ fn parse_moment(text: &str, edge: DayEdge) -> Option<Timestamp> {
     Some(Timestamp::from_millis(instant.as_millisecond()))
 }
 
-fn local_time(text: &str, edge: DayEdge) -> Option<civil::DateTime> {
+fn local_time(text: &str, edge: LocalDayEdge) -> Option<civil::DateTime> {
     let is_date = text.len() == "2026-02-05".len();
     match text.parse::<civil::Date>().ok().filter(|_| is_date) {
-        Some(day) if edge == DayEdge::End => Some(day.tomorrow().ok()?.at(0, 0, 0, 0)),
+        Some(day) if edge == LocalDayEdge::End => Some(day.tomorrow().ok()?.at(0, 0, 0, 0)),
         Some(day) => Some(day.at(0, 0, 0, 0)),
         None => text.parse().ok(),
     }
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn a_date_means_its_whole_day_and_a_zone_is_heeded() {
-        let zoned = |text| parse_moment(text, DayEdge::Begin).map(|moment| moment.to_string());
-        let (begin, end) = (DayEdge::Begin, DayEdge::End);
+        let zoned = |text| parse_moment(text, LocalDayEdge::Begin).map(|moment| moment.to_string());
+        let (begin, end) = (LocalDayEdge::Begin, LocalDayEdge::End);
         assert_eq!(zoned("2026-02-05T10:15:00+01:00").as_deref(), Some("2026-02-05T09:15:00.000Z"));
         for (text, edge, local) in [
             ("2026-02-05", begin, "2026-02-05T00:00:00"),
