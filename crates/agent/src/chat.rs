@@ -27,7 +27,7 @@ pub(crate) use compaction_state::{
     SEALED_GENERATION, WARNED, is_undoable, pruned_by_head, pruned_outputs,
 };
 pub(crate) use head_after_events::{
-    CHECKPOINT, OF, RENAMED, context_title, head_after_events, predecessor,
+    CHECKPOINT, OF, RENAMED, context_title, gives_title, head_after_events, predecessor,
     sealed_head_after_events,
 };
 pub(crate) use last_operation::{

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ship_message::json::Json;
-use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
+use ship_store::{Checkpoint, ContextBody, ContextLine, Head, SealedName, Timestamp, View};
 
 use super::activation::Activation;
 use super::last_operation::{AT, WAS, place_from_json};
@@ -12,6 +12,11 @@ pub(crate) const RENAMED: &str = "renamed";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// The field in an event that removes a checkpoint, or restores it: the event that made it.
 pub(crate) const OF: &str = "of";
+
+/// Whether a line gives its context a title. A branch has a title of its own, so it does not take over such lines.
+pub(crate) fn gives_title(line: &ContextLine) -> bool {
+    matches!(&line.body, ContextBody::Event(event) if event.event == RENAMED)
+}
 
 /// Returns the head for a log that continues this context: its present title and checkpoints.
 pub(crate) fn head_after_events(view: &View) -> Head {

@@ -13,7 +13,7 @@ use super::list::active_snapshot;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
 use super::target_log::spans;
-use crate::chat::is_undoable;
+use crate::chat::{gives_title, is_undoable};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 
@@ -98,7 +98,7 @@ impl OperationInProgress<'_> {
         // its first messages would get the ids of copied ones.
         head.carry.set_salt(Some(head.context.as_str()));
         let stays = |line: &ContextLine| match &line.body {
-            ContextBody::Event(event) => !is_undoable(event),
+            ContextBody::Event(event) => !is_undoable(event) && !gives_title(line),
             ContextBody::Message(_) => true,
         };
         let piece = |(first, last): (Seq, Seq)| LogPiece::Of {

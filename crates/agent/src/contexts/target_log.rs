@@ -17,8 +17,8 @@ use super::lost_messages::{LostMessage, LostMessages};
 use super::operate::OperationInProgress;
 use super::target_origin::{TargetOrigin, is_question};
 use crate::chat::{
-    Activation, CompactionState, head_after_events, loaded_skills, messages_left_behind,
-    sealed_head_after_events,
+    Activation, CompactionState, gives_title, head_after_events, loaded_skills,
+    messages_left_behind, sealed_head_after_events,
 };
 
 /// The log that an operation publishes.
@@ -135,7 +135,8 @@ impl OperationInProgress<'_> {
         let left = self.moving.settled.as_ref().map(|settled| settled.message.as_str());
         let is_current = |id: &str| self.moving.current.iter().any(|current| current == id);
         let is_left = |id: &str| left == Some(id) || is_current(id);
-        let moves = |line: &ContextLine| !line.message_id().is_some_and(is_left);
+        let moves =
+            |line: &ContextLine| !line.message_id().is_some_and(is_left) && !gives_title(line);
         TargetLog::from_lines(head, &view.lines, moves, place.log.as_ref(), &[])
     }
 

@@ -257,6 +257,24 @@ async fn the_title_of_a_branch_says_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_branch_of_a_context_that_was_renamed_says_what_it_is() {
+    let place = Place::new();
+    place.say("the trip").await;
+    place.done(ContextOperation::Checkpoint { name: "early".to_owned() }).await;
+    place.done(ContextOperation::Rename { title: "Dinner".to_owned() }).await;
+    place.say("the boat").await;
+    let other = "terminal:other".parse().unwrap();
+    let line = place.done(ContextOperation::Fork { at: None, to: Some(other) }).await;
+    assert!(line.contains("as “Dinner (copy)”"), "{line}");
+    let active =
+        async || place.agent.contexts(&chat()).await.unwrap().unwrap().active.title().to_owned();
+    place.done(ContextOperation::Fork { at: None, to: None }).await;
+    assert_eq!(active().await, "Dinner (copy)");
+    place.done(rewind("early")).await;
+    assert_eq!(active().await, "Dinner (back at ‘early’)");
+}
+
+#[tokio::test]
 async fn a_checkpoint_that_is_set_again_was_somewhere_else_only_if_something_was_said_since() {
     let place = Place::new();
     let checkpoint = || ContextOperation::Checkpoint { name: "early".to_owned() };
