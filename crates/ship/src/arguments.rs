@@ -22,6 +22,7 @@ use crate::pipe::is_piped;
 pub(crate) use config::ConfigCommand;
 pub(crate) use context::ContextCommand;
 pub(crate) use search::SearchFlags;
+pub(crate) use usage::parse_model;
 use usage::{keep_close_tips, parse_count};
 
 /// The chat that is used if none is named.
@@ -123,6 +124,7 @@ pub(crate) struct Arguments {
     pub(crate) chat: String,
     /// The model for this command [default: the chat's]
     #[arg(long, value_name = "NAME", global = true, help_heading = GLOBAL)]
+    #[arg(value_parser = parse_model)]
     pub(crate) model: Option<String>,
     /// Print JSON, for programs
     #[arg(long, global = true, help_heading = GLOBAL)]

@@ -3,6 +3,15 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ship_project::nearest_name;
 
+/// Reads the name of a model. A pasted line break would be stored with it, and shown wherever models are listed.
+pub(crate) fn parse_model(name: &str) -> Result<String, &'static str> {
+    let name = name.trim();
+    match name.is_empty() || name.chars().any(char::is_control) {
+        true => Err("The name of a model is a text on one line."),
+        false => Ok(name.to_owned()),
+    }
+}
+
 /// Reads how many lines or messages are wanted.
 pub(super) fn parse_count(text: &str) -> Result<usize, &'static str> {
     text.parse().map_err(|_| "it must be a whole number")

@@ -33,6 +33,7 @@ use super::message_exchange::{
 };
 use super::message_line::last_messages;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
+use crate::arguments::parse_model;
 use crate::failure::{Failure, INTERRUPTED, TERMINATED};
 use crate::output;
 use crate::session::{Session, TellNewFolder};
@@ -293,6 +294,10 @@ impl ChatScreen<'_> {
     /// Tells which model answers, or has another one answer in this chat from now on.
     async fn choose_model(&mut self, name: Option<String>) -> Result<(), Failure> {
         if let Some(name) = name {
+            let name = match parse_model(&name) {
+                Ok(name) => name,
+                Err(why) => return self.print_note(why),
+            };
             let kept = Some(name).filter(|name| name != "-");
             self.session.keep_model(kept).await?;
             self.agent = self.session.agent().await?;

@@ -36,6 +36,11 @@ fn a_model_is_chosen_for_one_call_or_kept_with_the_chat() {
         assert!(out.contains("model-of-tests of "), "{out}");
         let usual = "model-of-tests";
         assert_eq!(asked_models(&world), ["small", usual, usual, "tiny", "tiny", usual]);
+        for name in ["", " ", "a\nb"] {
+            let refused = world.ship.run(&["send", "--model", name, "seven"]);
+            assert_eq!(refused.code(), 2, "{name:?}");
+            assert!(refused.err().contains("The name of a model is a text on one line."));
+        }
         world.assert_sound();
     });
 }
