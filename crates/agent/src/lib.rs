@@ -213,7 +213,7 @@ pub use search::{
     HitPlace, MessageHit, MessageSearch, NeighbourMessage, SearchQuery, SearchResult, SearchedBy,
 };
 pub use ship_exchange as exchange;
-pub use ship_exchange::{BadItem, ConversationFile, Format, Input, SurveyError};
+pub use ship_exchange::{BadItem, ConversationFile, FileFormat, Input, SurveyError};
 pub use ship_message as message;
 pub use ship_message::json::Json;
 pub use ship_message::{Chunk, Role, UiMessage, UiPart};

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use ship_message::UiMessage;
 use ship_message::json::Json;
 
-use crate::format::Format;
+use crate::file_format::FileFormat;
 use crate::formats::{EntryReader, FormatReader, reader_of};
 use crate::items::{BadItem, ItemPlace, Items, read_again};
 use crate::plan::{PlannedContext, PlannedMessage, mark_forks};
@@ -21,7 +21,7 @@ impl<T: Read + Seek + Send> Input for T {}
 /// The wishes for a survey.
 pub struct Wishes<'a> {
     /// The format of the file.
-    pub format: Format,
+    pub format: FileFormat,
     /// Makes messages of entries.
     pub entries: EntryReader,
     /// Is told the number of bytes that were read so far.
@@ -46,7 +46,7 @@ pub struct ConversationFile {
     places: Vec<ItemPlace>,
     contexts: Arc<[PlannedContext]>,
     bad: Vec<BadItem>,
-    format: Format,
+    format: FileFormat,
     /// The value that was read last. A value may hold many messages.
     last_read: Option<(u32, Arc<Json>)>,
 }
@@ -84,7 +84,7 @@ impl ConversationFile {
     }
 
     /// Returns the format that was read.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> FileFormat {
         self.format
     }
 
@@ -166,7 +166,7 @@ fn look(
 }
 
 /// Gives the contexts without a key one: the digest of their first value. Equal keys get a number.
-fn name_contexts(contexts: &mut [PlannedContext], places: &[ItemPlace], format: Format) {
+fn name_contexts(contexts: &mut [PlannedContext], places: &[ItemPlace], format: FileFormat) {
     let mut taken = HashSet::new();
     for context in contexts {
         let first = context.logs.iter().find_map(|log| log.messages.first());

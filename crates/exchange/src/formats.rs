@@ -12,7 +12,7 @@ mod uimessage;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 
-use crate::format::Format;
+use crate::file_format::FileFormat;
 use crate::plan::PlannedContext;
 
 pub use entries::EntryReader;
@@ -39,13 +39,13 @@ pub(crate) trait FormatReader: Send {
 }
 
 /// Returns the reader of a format.
-pub(crate) fn reader_of(format: Format, entries: EntryReader) -> Box<dyn FormatReader> {
+pub(crate) fn reader_of(format: FileFormat, entries: EntryReader) -> Box<dyn FormatReader> {
     match format {
-        Format::UiMessage => Box::new(uimessage::UiMessages::default()),
-        Format::Entries => Box::new(entries::Entries::new(entries)),
-        Format::OpenAi => Box::new(openai::OpenAiMessages::default()),
-        Format::ClaudeCode => Box::new(claude_code::ClaudeCode::default()),
-        Format::Codex => Box::new(codex::Codex::default()),
-        Format::ChatGpt => Box::new(chatgpt::ChatGpt::default()),
+        FileFormat::UiMessage => Box::new(uimessage::UiMessages::default()),
+        FileFormat::Entries => Box::new(entries::Entries::new(entries)),
+        FileFormat::OpenAi => Box::new(openai::OpenAiMessages::default()),
+        FileFormat::ClaudeCode => Box::new(claude_code::ClaudeCode::default()),
+        FileFormat::Codex => Box::new(codex::Codex::default()),
+        FileFormat::ChatGpt => Box::new(chatgpt::ChatGpt::default()),
     }
 }

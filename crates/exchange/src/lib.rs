@@ -10,17 +10,17 @@
 //! This crate knows no store and opens no file: it is given something to read.
 
 mod conversation_file;
-mod format;
+mod file_format;
 mod formats;
 mod items;
-mod message_draft;
+mod message_builder;
 mod plan;
 mod written;
 
 pub use conversation_file::{ConversationFile, Input, SurveyError, Wishes};
-pub use format::Format;
+pub use file_format::FileFormat;
 pub use formats::EntryReader;
 pub use items::BadItem;
-pub use message_draft::{KEPT_DATA, UNANSWERED_CALL, kept_kind};
+pub use message_builder::{KEPT_DATA, UNANSWERED_CALL, kept_kind};
 pub use plan::{PlannedContext, PlannedLog, PlannedMessage};
 pub use written::{LeftOut, markdown, openai_messages};

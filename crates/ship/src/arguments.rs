@@ -15,7 +15,7 @@ use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use ship_agent::Format;
+use ship_agent::FileFormat;
 
 use crate::output::quote_for_shell;
 use crate::pipe::is_piped;
@@ -311,7 +311,7 @@ pub(crate) enum ImportFormat {
     ChatGpt,
 }
 
-impl From<ImportFormat> for Format {
+impl From<ImportFormat> for FileFormat {
     fn from(format: ImportFormat) -> Self {
         match format {
             ImportFormat::UiMessage => Self::UiMessage,

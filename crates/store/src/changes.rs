@@ -106,7 +106,7 @@ impl ChangeFeed {
 
     /// Waits until something has arrived in a chat after a moment. Returns the present moment then.
     pub async fn chat_changed(&self, chat: &ChatKey, after: Moment) -> Moment {
-        let waiting = Waiting::begin(self, chat);
+        let waiting = ChatWaiter::begin(self, chat);
         loop {
             // The wake-up is asked for before the look, so that none is missed between the two.
             let mut woken = std::pin::pin!(waiting.notify.notified());
@@ -173,13 +173,13 @@ impl FeedState {
 }
 
 /// A caller that waits for a chat.
-struct Waiting<'a> {
+struct ChatWaiter<'a> {
     feed: &'a ChangeFeed,
     chat: ChatKey,
     notify: Arc<Notify>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> ChatWaiter<'a> {
     fn begin(feed: &'a ChangeFeed, chat: &ChatKey) -> Self {
         let mut state = feed.state.lock();
         let notify = Arc::clone(state.waiting.entry(chat.clone()).or_default());
@@ -187,7 +187,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ChatWaiter<'_> {
     fn drop(&mut self) {
         let mut state = self.feed.state.lock();
         // The feed and this caller are the last two that have it.

@@ -29,7 +29,7 @@ const CRATES: &[(&str, &str)] = &[
         "last_answer open_request recovery shown_messages tokens contexts journal text_for_user \
          system_blocks closed_message compact budget search shown_references cut_text",
     ),
-    ("exchange", "conversation_file formats message_draft plan written items format"),
+    ("exchange", "conversation_file formats message_builder plan written items file_format"),
     (
         "message",
         "assemble attached_text data_url prune serde convert partial chunk model validate ui json names",

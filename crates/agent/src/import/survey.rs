@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use ship_exchange::{
-    ConversationFile, Format, Input, SurveyError, UNANSWERED_CALL, Wishes, kept_kind,
+    ConversationFile, FileFormat, Input, SurveyError, UNANSWERED_CALL, Wishes, kept_kind,
 };
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
@@ -28,7 +28,7 @@ pub(super) struct MessageCounts {
 /// Fails if the file cannot be read.
 pub fn read_conversations(
     source: Box<dyn Input>,
-    format: Format,
+    format: FileFormat,
     progress: &mut dyn FnMut(u64),
 ) -> Result<ConversationFile, SurveyError> {
     ConversationFile::survey(source, Wishes { format, entries: messages_of_entries, progress })

@@ -1,6 +1,6 @@
 //! An import that is killed at any file call: nothing of it is there, or all, and done again it works.
 
-use ship_agent::{Format, ImportWishes};
+use ship_agent::{FileFormat, ImportWishes};
 use ship_testkit::sim::{Fault, SimDisk};
 use ship_testkit::sweep::block_on;
 
@@ -21,7 +21,7 @@ fn import_killed(is_used: bool, kill: Option<usize>) -> (usize, SimDisk) {
             disk.fail_in(call, Fault::KillAfter);
         }
         let wishes = ImportWishes::default();
-        let _ = place.try_import(Format::UiMessage, &talk(&TEXTS), wishes).await;
+        let _ = place.try_import(FileFormat::UiMessage, &talk(&TEXTS), wishes).await;
         disk.revive();
         (disk.calls() - before, disk)
     })
@@ -49,7 +49,7 @@ async fn is_nothing_or_all(disk: SimDisk, is_used: bool, call: usize) -> bool {
         "call {call}: {before:?}"
     );
     assert_eq!(before.len(), own.len() + imported.len(), "call {call}: {before:?}");
-    let report = place.import(Format::UiMessage, &talk(&TEXTS)).await;
+    let report = place.import(FileFormat::UiMessage, &talk(&TEXTS)).await;
     assert_eq!(report.changes_nothing(), is_there, "call {call}");
     assert_eq!(said(&place).await.len(), own.len() + TEXTS.len(), "call {call}");
     let archived = if is_used { vec![("soup?".to_owned(), 6)] } else { Vec::new() };

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::ops::Deref;
 
 use ship_agent::{
-    ContextFate, Format, ImportFailure, ImportReport, ImportWishes, Inbound, Outcome, Rules,
+    ContextFate, FileFormat, ImportFailure, ImportReport, ImportWishes, Inbound, Outcome, Rules,
     read_conversations,
 };
 use ship_message::UiMessage;
@@ -52,7 +52,7 @@ impl Place {
 
     pub(crate) async fn try_import(
         &self,
-        format: Format,
+        format: FileFormat,
         file: &str,
         wishes: ImportWishes,
     ) -> Result<ImportReport, ImportFailure> {
@@ -61,14 +61,14 @@ impl Place {
         self.agent.import(&chat(), file, wishes).await
     }
 
-    pub(crate) async fn import(&self, format: Format, file: &str) -> ImportReport {
+    pub(crate) async fn import(&self, format: FileFormat, file: &str) -> ImportReport {
         let report = self.try_import(format, file, ImportWishes::default()).await.unwrap();
         assert_eq!(self.stored().await.verify().await.unwrap(), []);
         report
     }
 
     /// The fates of a file's conversations.
-    pub(crate) async fn fates(&self, format: Format, file: &str) -> Vec<ContextFate> {
+    pub(crate) async fn fates(&self, format: FileFormat, file: &str) -> Vec<ContextFate> {
         let report = self.import(format, file).await;
         report.contexts.iter().map(|context| context.fate).collect()
     }

@@ -1,6 +1,6 @@
 //! Messages and entries go into an empty chat and into one in use.
 
-use ship_agent::{ContextOperation, Format, ImportFailure, ImportWishes, OperationOutcome};
+use ship_agent::{ContextOperation, FileFormat, ImportFailure, ImportWishes, OperationOutcome};
 
 use ship_context::contexts::RecallMode;
 
@@ -17,7 +17,7 @@ async fn done(place: &Place, operation: ContextOperation) {
 #[tokio::test]
 async fn in_an_empty_chat_a_file_is_the_active_context_with_its_newest_messages_live() {
     let place = Place::new();
-    let report = place.import(Format::UiMessage, &talk(&SIX)).await;
+    let report = place.import(FileFormat::UiMessage, &talk(&SIX)).await;
     assert!(report.contexts[0].is_active);
     let context = place.context().await;
     assert_eq!(context[1..], ["user: wine?", "assistant: white"], "{context:?}");
@@ -35,7 +35,7 @@ async fn in_an_empty_chat_a_file_is_the_active_context_with_its_newest_messages_
 #[tokio::test]
 async fn a_short_file_is_live_as_it_is_and_keeps_ids_and_times() {
     let place = Place::keeping(30);
-    place.import(Format::UiMessage, &talk(&SIX)).await;
+    place.import(FileFormat::UiMessage, &talk(&SIX)).await;
     let lines: Vec<String> =
         place.history().await.iter().map(|message| message.to_string() + "\n").collect();
     assert_eq!(lines.concat(), talk(&SIX));
@@ -51,7 +51,7 @@ async fn in_a_chat_in_use_a_file_is_an_archived_context_that_can_be_listed_loade
     let before = place.context().await;
     let title = Some("Dinner".to_owned());
     let wishes = ImportWishes { title, ..ImportWishes::default() };
-    place.try_import(Format::UiMessage, &talk(&SIX), wishes).await.unwrap();
+    place.try_import(FileFormat::UiMessage, &talk(&SIX), wishes).await.unwrap();
     assert_eq!(place.context().await, before);
     assert_eq!(place.archived().await, [("Dinner".to_owned(), 6)]);
     assert_eq!(place.again().archived().await, [("Dinner".to_owned(), 6)]);
@@ -67,7 +67,7 @@ async fn in_a_chat_in_use_a_file_is_an_archived_context_that_can_be_listed_loade
 #[tokio::test]
 async fn a_file_that_ends_with_a_question_starts_no_run() {
     let place = Place::new();
-    place.import(Format::UiMessage, &talk(&SIX[..5])).await;
+    place.import(FileFormat::UiMessage, &talk(&SIX[..5])).await;
     assert_eq!(place.run().await, None, "nothing waits for an answer");
     place.say("and now?").await;
     assert_eq!(place.context().await.last().unwrap(), "assistant: Aye.");
@@ -84,7 +84,7 @@ async fn messages_of_openai_become_messages_with_steps_and_results() {
         {"role":"assistant","content":"A cat.","refusal":null,"annotations":[{"url":"x"}]},
         {"role":"tool","tool_call_id":"c9","content":"lost"}
     ]"#;
-    let report = place.import(Format::OpenAi, lines).await;
+    let report = place.import(FileFormat::OpenAi, lines).await;
     let context = &report.contexts[0];
     assert_eq!((context.messages, context.unanswered_calls), (3, 1));
     let kept: Vec<(&str, u64)> =
@@ -113,7 +113,7 @@ async fn entries_keep_their_lines_and_a_compaction_divides_them() {
         r#"{"id":"m003","ts":"2026-01-28T10:00:03Z","type":"msg","role":"tool","tool_call_id":"tc1","tool_name":"Skill","content":"loaded","compacted":true}"#,
         r#"{"id":"m006","ts":"2026-01-28T10:02:00Z","type":"msg","role":"assistant","content":"new"}"#,
     ];
-    place.import(Format::Entries, &lines.join("\n")).await;
+    place.import(FileFormat::Entries, &lines.join("\n")).await;
     let context = place.context().await;
     assert_eq!(context.len(), 3, "{context:?}");
     assert!(context[0].contains("[Summary] old things"), "{context:?}");
@@ -127,18 +127,18 @@ async fn a_bad_line_is_named_and_nothing_is_imported_unless_it_is_left_out() {
     let place = Place::new();
     let file = talk(&SIX) + "{\"id\":\n" + &talk(&["again"]) + "[1]\n";
     let before = place.files();
-    let refused = place.try_import(Format::UiMessage, &file, ImportWishes::default()).await;
+    let refused = place.try_import(FileFormat::UiMessage, &file, ImportWishes::default()).await;
     let Err(ImportFailure::BadItems(report)) = &refused else { panic!("{refused:?}") };
     let lines: Vec<u64> = report.bad_items.iter().map(|item| item.line).collect();
     assert_eq!(lines, [7, 8, 9], "{:?}", report.bad_items);
     assert_eq!(report.bad_items[1].reason, "another message has the id `m0`");
     assert_eq!(place.files(), before);
     let wishes = ImportWishes { is_dry_run: true, ..ImportWishes::default() };
-    let report = place.try_import(Format::UiMessage, &file, wishes).await.unwrap();
+    let report = place.try_import(FileFormat::UiMessage, &file, wishes).await.unwrap();
     assert_eq!((report.bad_items.len(), report.contexts[0].messages), (3, 6));
     assert_eq!(place.files(), before, "it only tells");
     let wishes = ImportWishes { skips_bad: true, ..ImportWishes::default() };
-    place.try_import(Format::UiMessage, &file, wishes).await.unwrap();
+    place.try_import(FileFormat::UiMessage, &file, wishes).await.unwrap();
     assert_eq!(place.history().await.len(), 6);
 }
 
@@ -148,7 +148,7 @@ async fn a_dry_run_in_a_chat_in_use_tells_what_would_be_done_and_writes_nothing(
     place.say("trip?").await;
     let before = place.files();
     let wishes = ImportWishes { is_dry_run: true, ..ImportWishes::default() };
-    let told = place.try_import(Format::UiMessage, &talk(&SIX), wishes).await.unwrap();
+    let told = place.try_import(FileFormat::UiMessage, &talk(&SIX), wishes).await.unwrap();
     assert_eq!(place.files(), before);
-    assert_eq!(place.import(Format::UiMessage, &talk(&SIX)).await, told);
+    assert_eq!(place.import(FileFormat::UiMessage, &talk(&SIX)).await, told);
 }

@@ -1,6 +1,6 @@
 //! Sessions of other programs, with sub-agents, retries, pictures and compactions.
 
-use ship_agent::{Format, ImportReport};
+use ship_agent::{FileFormat, ImportReport};
 
 use super::place::Place;
 
@@ -23,7 +23,7 @@ fn told(report: &ImportReport) -> Vec<String> {
 async fn a_session_of_claude_code_has_a_main_line_a_retry_and_a_sub_agent() {
     let place = Place::keeping(30);
     place.say("hello").await;
-    let report = place.import(Format::ClaudeCode, CLAUDE_CODE).await;
+    let report = place.import(FileFormat::ClaudeCode, CLAUDE_CODE).await;
     assert_eq!(
         told(&report),
         [
@@ -44,7 +44,7 @@ async fn a_session_of_claude_code_has_a_main_line_a_retry_and_a_sub_agent() {
 #[tokio::test]
 async fn a_session_of_codex_has_what_was_taken_back_beside_it() {
     let place = Place::keeping(30);
-    let report = place.import(Format::Codex, CODEX).await;
+    let report = place.import(FileFormat::Codex, CODEX).await;
     let told = told(&report);
     assert!(told[0].starts_with("Taken back 1: 5 messages, 0 open;"), "{told:?}");
     assert!(told[1].starts_with("-: 8 messages, 1 open;"), "{told:?}");
@@ -56,7 +56,7 @@ async fn a_session_of_codex_has_what_was_taken_back_beside_it() {
 #[tokio::test]
 async fn an_export_of_chatgpt_has_its_conversations_and_their_branches() {
     let place = Place::keeping(30);
-    let report = place.import(Format::ChatGpt, CHATGPT).await;
+    let report = place.import(FileFormat::ChatGpt, CHATGPT).await;
     assert_eq!(
         told(&report),
         [
@@ -66,7 +66,7 @@ async fn an_export_of_chatgpt_has_its_conversations_and_their_branches() {
         ]
     );
     assert_eq!(place.context().await, ["user: Soup?", "assistant: Leek."]);
-    assert!(place.import(Format::ChatGpt, CHATGPT).await.changes_nothing());
+    assert!(place.import(FileFormat::ChatGpt, CHATGPT).await.changes_nothing());
 }
 
 #[tokio::test]
@@ -75,8 +75,8 @@ async fn a_session_that_was_cut_is_imported_without_its_tail_and_then_grows() {
     place.say("hello").await;
     let cut = CLAUDE_CODE.len() - 700;
     let whole = CLAUDE_CODE[..cut].rfind('\n').unwrap();
-    place.import(Format::ClaudeCode, &CLAUDE_CODE[..whole]).await;
-    let report = place.import(Format::ClaudeCode, CLAUDE_CODE).await;
+    place.import(FileFormat::ClaudeCode, &CLAUDE_CODE[..whole]).await;
+    let report = place.import(FileFormat::ClaudeCode, CLAUDE_CODE).await;
     let fates: Vec<_> = report.contexts.iter().map(|context| context.fate).collect();
     use ship_agent::ContextFate::{Grown, Unchanged};
     assert_eq!(fates, [Unchanged, Unchanged, Grown]);

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use ship_agent::{
-    ContextOperation, Format as FileFormat, ImportWishes, OperationOutcome, read_conversations,
+    ContextOperation, FileFormat, ImportWishes, OperationOutcome, read_conversations,
 };
 use ship_testkit::llm::{Answer, Format};
 

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use ship_message::json::Json;
 use ship_message::{UiMessage, ValidateOptions, validate_messages};
 
-use crate::{ConversationFile, Format, Wishes, kept_kind};
+use crate::{ConversationFile, FileFormat, Wishes, kept_kind};
 
 /// A context that was read: its key, title, and the messages of its logs.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ fn line(message: &UiMessage) -> String {
     format!("{role} {id}{fork}: {}", parts.join(" "))
 }
 
-fn read(format: Format, file: &str) -> (Vec<ReadContext>, Vec<u64>) {
+fn read(format: FileFormat, file: &str) -> (Vec<ReadContext>, Vec<u64>) {
     let entries = |_: &[Json]| Err("no entries here".to_owned());
     let wishes = Wishes { format, entries, progress: &mut |_| {} };
     let source = Box::new(Cursor::new(file.as_bytes().to_vec()));
@@ -128,7 +128,7 @@ fn an_answer_of_claude_code_in_many_lines_is_one_message_with_its_results() {
         user("u2", Some("a4"), "\"and?\""),
         assistant("a5", "u2", "m3", &tool_use("t3")),
     ];
-    let (contexts, bad) = read(Format::ClaudeCode, &lines.join("\n"));
+    let (contexts, bad) = read(FileFormat::ClaudeCode, &lines.join("\n"));
     assert_eq!((contexts.len(), bad), (1, vec![]));
     assert_eq!((contexts[0].key.as_str(), contexts[0].title.as_deref()), ("s1", Some("A look")));
     assert_eq!(
@@ -180,7 +180,7 @@ fn sub_agents_retries_and_compactions_of_claude_code_are_contexts_and_logs() {
         user("u2", Some("x1"), "\"on\""),
         assistant("a4", "u2", "m4", r#"{"type":"text","text":"ok"}"#),
     ];
-    let (contexts, bad) = read(Format::ClaudeCode, &lines.join("\n"));
+    let (contexts, bad) = read(FileFormat::ClaudeCode, &lines.join("\n"));
     assert!(bad.is_empty(), "{bad:?}");
     let keys: Vec<&str> = contexts.iter().map(|context| context.key.as_str()).collect();
     assert_eq!(keys, ["s1/g7", "s1#a2", "s1"]);
@@ -212,7 +212,7 @@ fn a_cut_tail_and_odd_lines_of_claude_code_are_bad_and_the_rest_is_read() {
             .to_owned(),
         r#"{"type":"assistant","uuid":"a1","message":{"role":"assi"#.to_owned(),
     ];
-    let (contexts, bad) = read(Format::ClaudeCode, &lines.join("\n"));
+    let (contexts, bad) = read(FileFormat::ClaudeCode, &lines.join("\n"));
     assert_eq!(bad, [2, 3, 5]);
     let lines = contexts[0].lines().concat();
     assert_eq!((lines.len(), lines[0].as_str()), (2, "user u1: go"));
@@ -284,7 +284,7 @@ fn items_of_codex_become_messages_with_their_calls_and_put_text_is_data() {
         ),
         item(r#"{"type":"web_search_call","id":"w1","status":"completed"}"#),
     ];
-    let (contexts, bad) = read(Format::Codex, &lines.join("\n"));
+    let (contexts, bad) = read(FileFormat::Codex, &lines.join("\n"));
     assert_eq!((contexts.len(), contexts[0].key.as_str(), bad), (1, "th1", vec![]));
     assert_eq!(
         without_ids(contexts[0].lines()),
@@ -314,7 +314,7 @@ fn compactions_and_turns_taken_back_of_codex_are_logs_and_contexts() {
         said("user", "four"),
         item(r#"{"type":"function_call","name":"shell","arguments":"not json","call_id":"c1"}"#),
     ];
-    let (contexts, bad) = read(Format::Codex, &lines.join("\n"));
+    let (contexts, bad) = read(FileFormat::Codex, &lines.join("\n"));
     assert!(bad.is_empty(), "{bad:?}");
     assert_eq!(contexts.len(), 2);
     assert_eq!(
@@ -398,7 +398,7 @@ fn the_tree_of_chatgpt_becomes_a_conversation_and_its_branches() {
         node("u", "gone", user, &words("hi"))
     );
     let (contexts, bad) =
-        read(Format::ChatGpt, &format!("[{first},\n{second},{{\"title\":\"x\"}}]"));
+        read(FileFormat::ChatGpt, &format!("[{first},\n{second},{{\"title\":\"x\"}}]"));
     assert_eq!(bad, [2]);
     let keys: Vec<(&str, Option<&str>)> =
         contexts.iter().map(|context| (context.key.as_str(), context.title.as_deref())).collect();
@@ -414,7 +414,7 @@ fn the_tree_of_chatgpt_becomes_a_conversation_and_its_branches() {
 fn the_object_around_a_list_names_its_conversation() {
     let file = r#"{"id":"c7","title":"Soup","messages":[{"role":"user","content":"leek"}]}"#;
     for file in [file.to_owned(), format!("{file}\n{file}")] {
-        let (contexts, _) = read(Format::OpenAi, &file);
+        let (contexts, _) = read(FileFormat::OpenAi, &file);
         assert_eq!((contexts[0].key.as_str(), contexts[0].title.as_deref()), ("c7", Some("Soup")));
     }
 }
@@ -437,9 +437,13 @@ fn hostile_lines_of_any_format_are_bad_or_data_and_never_a_panic() {
         r#"{"messages":[]}"#.to_owned(),
         "{\"role\":\"user\",\"content\":\"\0\"}".to_owned(),
     ];
-    for format in
-        [Format::UiMessage, Format::OpenAi, Format::ClaudeCode, Format::Codex, Format::ChatGpt]
-    {
+    for format in [
+        FileFormat::UiMessage,
+        FileFormat::OpenAi,
+        FileFormat::ClaudeCode,
+        FileFormat::Codex,
+        FileFormat::ChatGpt,
+    ] {
         for file in [values.join("\n"), format!("[{}]", values.join(","))] {
             let (_, bad) = read(format, &file);
             assert!(!bad.is_empty(), "{format:?}");

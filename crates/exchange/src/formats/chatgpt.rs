@@ -9,7 +9,7 @@ use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
 
 use super::FormatReader;
-use crate::message_draft::{MessageDraft, input_of_arguments, seconds};
+use crate::message_builder::{MessageBuilder, input_of_arguments, seconds};
 use crate::plan::{Piece, PlannedContext, PlannedMessage};
 
 /// The number of messages that a branch repeats before its own first one.
@@ -46,18 +46,18 @@ impl FormatReader for ChatGpt {
         let nodes: Vec<&Json> =
             pieces.iter().filter_map(|(value, part)| node_at(value, *part)).collect();
         let messages: Vec<&Json> = nodes.iter().filter_map(|node| node.get("message")).collect();
-        let first = messages.iter().find(|message| speaker(message) != Speaker::System);
+        let first = messages.iter().find(|message| author_role(message) != AuthorRole::System);
         let Some(first) = first.or(messages.first()) else { return Vec::new() };
-        let role = match speaker(first) {
-            Speaker::User => Role::User,
-            Speaker::System | Speaker::Assistant | Speaker::Tool => Role::Assistant,
+        let role = match author_role(first) {
+            AuthorRole::User => Role::User,
+            AuthorRole::System | AuthorRole::Assistant | AuthorRole::Tool => Role::Assistant,
         };
         let id = first.get("id").and_then(Json::as_str).filter(|id| !id.is_empty());
-        let mut draft = MessageDraft::new(id.map_or(fallback, str::to_owned), role);
+        let mut builder = MessageBuilder::new(id.map_or(fallback, str::to_owned), role);
         for message in messages {
-            add_message(&mut draft, message);
+            add_message(&mut builder, message);
         }
-        vec![draft.finish()]
+        vec![builder.finish()]
     }
 }
 
@@ -67,20 +67,20 @@ fn node_at(nodes: &Json, part: u32) -> Option<&Json> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Speaker {
+enum AuthorRole {
     User,
     Assistant,
     Tool,
     System,
 }
 
-fn speaker(message: &Json) -> Speaker {
+fn author_role(message: &Json) -> AuthorRole {
     let role = message.get("author").and_then(|author| author.get("role")?.as_str());
     match role {
-        Some("user") => Speaker::User,
-        Some("assistant") => Speaker::Assistant,
-        Some("tool") => Speaker::Tool,
-        _ => Speaker::System,
+        Some("user") => AuthorRole::User,
+        Some("assistant") => AuthorRole::Assistant,
+        Some("tool") => AuthorRole::Tool,
+        _ => AuthorRole::System,
     }
 }
 
@@ -163,20 +163,20 @@ impl<'a> ConversationTree<'a> {
         for at in path {
             let Some(message) = self.message(*at) else { continue };
             let piece = Piece { item, part: u32::try_from(*at).unwrap_or(u32::MAX) };
-            let speaker = speaker(message);
-            if speaker == Speaker::System {
+            let author = author_role(message);
+            if author == AuthorRole::System {
                 if !is_empty(message) {
                     early.push(piece);
                 }
                 continue;
             }
-            let joins = is_turn && speaker != Speaker::User && early.is_empty();
+            let joins = is_turn && author != AuthorRole::User && early.is_empty();
             if !joins || !context.add(piece) {
                 let mut pieces = std::mem::take(&mut early);
                 pieces.push(piece);
                 context.push(PlannedMessage::new(pieces, false));
             }
-            is_turn = speaker != Speaker::User;
+            is_turn = author != AuthorRole::User;
         }
         early.into_iter().for_each(|piece| {
             context.add(piece);
@@ -192,44 +192,44 @@ fn is_empty(message: &Json) -> bool {
     parts.is_some_and(|parts| parts.iter().all(|part| part.as_str() == Some("")))
 }
 
-fn add_message(draft: &mut MessageDraft, message: &Json) {
-    let speaker = speaker(message);
-    if speaker == Speaker::System {
-        return draft.keep("system message", message.clone());
+fn add_message(builder: &mut MessageBuilder, message: &Json) {
+    let author = author_role(message);
+    if author == AuthorRole::System {
+        return builder.keep("system message", message.clone());
     }
-    draft.set_ts(seconds(message.get("create_time")));
+    builder.set_ts(seconds(message.get("create_time")));
     let recipient = message.get("recipient").and_then(Json::as_str).unwrap_or("all");
-    match speaker {
-        Speaker::Assistant if recipient != "all" => {
+    match author {
+        AuthorRole::Assistant if recipient != "all" => {
             let id = message.get("id").and_then(Json::as_str).unwrap_or_default();
-            draft.call(
+            builder.call(
                 recipient,
                 id,
                 input_of_arguments(text_of(message).map(Json::from).as_ref()),
             );
         }
-        Speaker::Tool => add_result(draft, message),
-        _ => add_content(draft, message),
+        AuthorRole::Tool => add_result(builder, message),
+        _ => add_content(builder, message),
     }
     if let Some(attachments) = message.get("metadata").and_then(|all| all.get("attachments"))
         && attachments.as_array().is_some_and(|all| !all.is_empty())
     {
-        draft.keep("attachments", attachments.clone());
+        builder.keep("attachments", attachments.clone());
     }
 }
 
 /// Adds the result of the last open call of this tool, or else of the last open call.
-fn add_result(draft: &mut MessageDraft, message: &Json) {
+fn add_result(builder: &mut MessageBuilder, message: &Json) {
     let name =
         message.get("author").and_then(|author| author.get("name")?.as_str()).unwrap_or_default();
-    let id = draft.open_call(|call| call == name).or_else(|| draft.open_call(|_| true));
+    let id = builder.open_call(|call| call == name).or_else(|| builder.open_call(|_| true));
     match (id, text_of(message)) {
-        (Some(id), Some(text)) => draft.result(&id, text.into(), false),
+        (Some(id), Some(text)) => builder.result(&id, text.into(), false),
         (Some(id), None) => {
-            draft.result(&id, "".into(), false);
-            add_content(draft, message);
+            builder.result(&id, "".into(), false);
+            add_content(builder, message);
         }
-        (None, _) => draft.keep("result without a call", message.clone()),
+        (None, _) => builder.keep("result without a call", message.clone()),
     }
 }
 
@@ -244,13 +244,13 @@ fn text_of(message: &Json) -> Option<String> {
     Some(texts?.join("\n"))
 }
 
-fn add_content(draft: &mut MessageDraft, message: &Json) {
+fn add_content(builder: &mut MessageBuilder, message: &Json) {
     let Some(content) = message.get("content") else { return };
     let kind = content.get("content_type").and_then(Json::as_str).unwrap_or("content");
     if kind == "thoughts" {
         let thoughts = content.get("thoughts").and_then(Json::as_array).unwrap_or_default();
         for thought in thoughts {
-            draft
+            builder
                 .reasoning(thought.get("content").and_then(Json::as_str).unwrap_or_default(), None);
         }
         return;
@@ -260,14 +260,14 @@ fn add_content(draft: &mut MessageDraft, message: &Json) {
         Some(parts) if is_known => {
             for part in parts {
                 match (part.as_str(), part.get("content_type").and_then(Json::as_str)) {
-                    (Some(text), _) => draft.text(text),
-                    (None, kind) => draft.keep(kind.unwrap_or("content"), part.clone()),
+                    (Some(text), _) => builder.text(text),
+                    (None, kind) => builder.keep(kind.unwrap_or("content"), part.clone()),
                 }
             }
         }
         _ => match text_of(message).filter(|_| is_known) {
-            Some(text) => draft.text(&text),
-            None => draft.keep(kind, content.clone()),
+            Some(text) => builder.text(&text),
+            None => builder.keep(kind, content.clone()),
         },
     }
 }

@@ -14,7 +14,7 @@ use ship_message::{Role, UiMessage};
 use ship_record::Timestamp;
 
 use super::FormatReader;
-use crate::message_draft::{MessageDraft, output_of_text, parse_time};
+use crate::message_builder::{MessageBuilder, output_of_text, parse_time};
 use crate::plan::PlannedContext;
 use session_tree::SessionTree;
 
@@ -33,7 +33,7 @@ pub(super) struct ClaudeCode {
 struct SessionLine {
     item: u32,
     bytes: u32,
-    kind: LineKind,
+    kind: SessionLineKind,
     uuid: Option<String>,
     parent: Option<String>,
     session: String,
@@ -47,7 +47,7 @@ struct SessionLine {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum LineKind {
+enum SessionLineKind {
     User,
     Result,
     Assistant,
@@ -91,18 +91,18 @@ impl FormatReader for ClaudeCode {
         };
         let id = first.get("uuid").and_then(Json::as_str).filter(|id| !id.is_empty());
         let role = match (is_summary, SessionLine::read(0, 0, first).map(|line| line.kind)) {
-            (false, Ok(LineKind::User)) => Role::User,
+            (false, Ok(SessionLineKind::User)) => Role::User,
             _ => Role::Assistant,
         };
-        let mut draft = MessageDraft::new(id.map_or(fallback, str::to_owned), role);
+        let mut builder = MessageBuilder::new(id.map_or(fallback, str::to_owned), role);
         if is_summary {
-            draft.set_summary();
+            builder.set_summary();
         }
         let mut answers = HashSet::new();
         for line in lines {
-            add_line(&mut draft, line, &mut answers);
+            add_line(&mut builder, line, &mut answers);
         }
-        vec![draft.finish()]
+        vec![builder.finish()]
     }
 }
 
@@ -118,7 +118,7 @@ fn title_of(value: &Json) -> Option<&str> {
 }
 
 fn is_said(line: &Json) -> bool {
-    SessionLine::read(0, 0, line).is_ok_and(|line| line.kind != LineKind::Other)
+    SessionLine::read(0, 0, line).is_ok_and(|line| line.kind != SessionLineKind::Other)
 }
 
 impl SessionLine {
@@ -142,12 +142,12 @@ impl SessionLine {
             Some("user" | "assistant") if !has_content => {
                 return Err("its `message` has no `content`".to_owned());
             }
-            Some("user") if is_set("isCompactSummary") => LineKind::Summary,
-            Some("user") if is_set("isMeta") => LineKind::Other,
-            Some("user") if !results.is_empty() => LineKind::Result,
-            Some("user") => LineKind::User,
-            Some("assistant") => LineKind::Assistant,
-            Some(_) => LineKind::Other,
+            Some("user") if is_set("isCompactSummary") => SessionLineKind::Summary,
+            Some("user") if is_set("isMeta") => SessionLineKind::Other,
+            Some("user") if !results.is_empty() => SessionLineKind::Result,
+            Some("user") => SessionLineKind::User,
+            Some("assistant") => SessionLineKind::Assistant,
+            Some(_) => SessionLineKind::Other,
         };
         let answer = message.and_then(|message| message.get("id")?.as_str().map(str::to_owned));
         let is_agent = is_set("isSidechain");
@@ -159,7 +159,7 @@ impl SessionLine {
             parent: text("parentUuid").or_else(|| text("logicalParentUuid")),
             session: text("sessionId").unwrap_or_default(),
             agent: is_agent.then(|| text("agentId").unwrap_or_default()),
-            answer: answer.filter(|_| kind == LineKind::Assistant),
+            answer: answer.filter(|_| kind == SessionLineKind::Assistant),
             calls,
             results,
             at: parse_time(value.get("timestamp")),
@@ -168,76 +168,76 @@ impl SessionLine {
 }
 
 /// Adds a line to a message. `answers` are those of which a step was begun.
-fn add_line(draft: &mut MessageDraft, value: &Json, answers: &mut HashSet<String>) {
+fn add_line(builder: &mut MessageBuilder, value: &Json, answers: &mut HashSet<String>) {
     let Ok(line) = SessionLine::read(0, 0, value) else { return };
-    if line.kind == LineKind::Other {
+    if line.kind == SessionLineKind::Other {
         let kind = match value.get("type").and_then(Json::as_str) {
             Some("user") => "text that was not typed",
             Some(kind) => kind,
             None => "line",
         };
-        return draft.keep(kind, value.clone());
+        return builder.keep(kind, value.clone());
     }
-    draft.set_ts(line.at);
+    builder.set_ts(line.at);
     if let Some(answer) = &line.answer
         && answers.insert(answer.clone())
     {
-        draft.end_step();
+        builder.end_step();
     }
     let content = value.get("message").and_then(|message| message.get("content"));
     match content {
-        Some(Json::Array(blocks)) => blocks.iter().for_each(|block| add_block(draft, block)),
-        Some(Json::String(text)) => draft.text(text.as_str()),
-        Some(other) => draft.keep("content", other.clone()),
+        Some(Json::Array(blocks)) => blocks.iter().for_each(|block| add_block(builder, block)),
+        Some(Json::String(text)) => builder.text(text.as_str()),
+        Some(other) => builder.keep("content", other.clone()),
         None => {}
     }
     if let Some(detail) = value.get("toolUseResult") {
-        draft.keep("toolUseResult", detail.clone());
+        builder.keep("toolUseResult", detail.clone());
     }
 }
 
-fn add_block(draft: &mut MessageDraft, block: &Json) {
+fn add_block(builder: &mut MessageBuilder, block: &Json) {
     if let Some(text) = block.as_str() {
-        return draft.text(text);
+        return builder.text(text);
     }
     let text = |key: &str| block.get(key).and_then(Json::as_str).unwrap_or_default();
     match text("type") {
-        "text" => draft.text(text("text")),
+        "text" => builder.text(text("text")),
         "thinking" => {
             let signature = Object::from([("signature", text("signature"))]);
-            draft.reasoning(text("thinking"), Some(("anthropic", signature)));
+            builder.reasoning(text("thinking"), Some(("anthropic", signature)));
         }
         "redacted_thinking" => {
             let data = Object::from([("redactedData", text("data"))]);
-            draft.reasoning("", Some(("anthropic", data)));
+            builder.reasoning("", Some(("anthropic", data)));
         }
         "tool_use" => {
             let input = block.get("input").cloned().unwrap_or_default();
-            draft.call(text("name"), text("id"), input);
+            builder.call(text("name"), text("id"), input);
         }
-        "tool_result" => add_result(draft, block),
-        "image" | "document" => add_file(draft, block),
-        kind => draft.keep(if kind.is_empty() { "content" } else { kind }, block.clone()),
+        "tool_result" => add_result(builder, block),
+        "image" | "document" => add_file(builder, block),
+        kind => builder.keep(if kind.is_empty() { "content" } else { kind }, block.clone()),
     }
 }
 
 /// Adds an image or a document of which the file has the content.
-fn add_file(draft: &mut MessageDraft, block: &Json) {
+fn add_file(builder: &mut MessageBuilder, block: &Json) {
     let source = |key: &str| block.get("source")?.get(key)?.as_str();
     let name = block.get("title").and_then(Json::as_str);
     match (source("type"), source("media_type"), source("data"), source("url")) {
         (Some("base64"), Some(media_type), Some(data), _) => {
-            draft.file(media_type, &format!("data:{media_type};base64,{data}"), name);
+            builder.file(media_type, &format!("data:{media_type};base64,{data}"), name);
         }
         (Some("url"), media_type, _, Some(url)) => {
-            draft.file(media_type.unwrap_or("image/*"), url, name)
+            builder.file(media_type.unwrap_or("image/*"), url, name)
         }
-        _ => draft.keep("file", block.clone()),
+        _ => builder.keep("file", block.clone()),
     }
 }
 
 /// Adds the result of a call. Its images stand behind it.
-fn add_result(draft: &mut MessageDraft, block: &Json) {
+fn add_result(builder: &mut MessageBuilder, block: &Json) {
     let id = block.get("tool_use_id").and_then(Json::as_str).unwrap_or_default();
     let is_error = block.get("is_error").and_then(Json::as_bool) == Some(true);
     let kind_of = |block: &Json| block.get("type").and_then(Json::as_str).map(str::to_owned);
@@ -256,9 +256,9 @@ fn add_result(draft: &mut MessageDraft, block: &Json) {
         }
         Some(other) => other.clone(),
     };
-    draft.result(id, output, is_error);
+    builder.result(id, output, is_error);
     let blocks = block.get("content").and_then(Json::as_array).unwrap_or_default();
     for image in blocks.iter().filter(|block| kind_of(block).as_deref() == Some("image")) {
-        add_file(draft, image);
+        add_file(builder, image);
     }
 }

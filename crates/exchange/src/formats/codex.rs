@@ -11,7 +11,7 @@ use ship_record::Timestamp;
 
 use super::FormatReader;
 use super::content::{add_openai_content, output_of};
-use crate::message_draft::{MessageDraft, input_of_arguments, parse_time};
+use crate::message_builder::{MessageBuilder, input_of_arguments, parse_time};
 use crate::plan::{Piece, PlannedContext, PlannedMessage};
 
 /// The events that repeat an item.
@@ -117,17 +117,17 @@ impl FormatReader for Codex {
         };
         let id = first.get("payload").and_then(|payload| payload.get("id")?.as_str());
         let id = id.filter(|id| !id.is_empty()).map_or(fallback, str::to_owned);
-        let mut draft = MessageDraft::new(id, role);
+        let mut builder = MessageBuilder::new(id, role);
         if is_summary {
-            draft.set_summary();
+            builder.set_summary();
         }
         for (value, _) in pieces {
             match self.is_put_there(value) {
-                true => draft.keep("text that was not typed", (*value).clone()),
-                false => add_line(&mut draft, value),
+                true => builder.keep("text that was not typed", (*value).clone()),
+                false => add_line(&mut builder, value),
             }
         }
-        vec![draft.finish()]
+        vec![builder.finish()]
     }
 }
 
@@ -274,51 +274,51 @@ impl RolloutPlan {
     }
 }
 
-fn add_line(draft: &mut MessageDraft, value: &Json) {
+fn add_line(builder: &mut MessageBuilder, value: &Json) {
     let at = parse_time(value.get("timestamp"));
     let Some(payload) = value.get("payload") else { return };
     match value.get("type").and_then(Json::as_str) {
-        Some("response_item") => add_item(draft, payload, value, at),
+        Some("response_item") => add_item(builder, payload, value, at),
         Some("compacted") => {
-            draft.set_ts(at);
-            add_compaction(draft, payload);
+            builder.set_ts(at);
+            add_compaction(builder, payload);
         }
         Some("event_msg") => {
             let kind = payload.get("type").and_then(Json::as_str);
-            draft.keep(kind.unwrap_or("event_msg"), value.clone());
+            builder.keep(kind.unwrap_or("event_msg"), value.clone());
         }
-        Some(kind) => draft.keep(kind, value.clone()),
+        Some(kind) => builder.keep(kind, value.clone()),
         None => {}
     }
 }
 
 /// Adds the summary of a compaction. The list that took the place of the older items is kept.
-fn add_compaction(draft: &mut MessageDraft, payload: &Json) {
+fn add_compaction(builder: &mut MessageBuilder, payload: &Json) {
     let message = payload.get("message").and_then(Json::as_str).unwrap_or_default();
     let history = payload.get("replacement_history");
     let items = history.and_then(Json::as_array).unwrap_or_default();
     let texts: Vec<String> = items.iter().map(|item| text_of(item.get("content"))).collect();
     match message {
-        "" => draft.text(&texts.join("\n\n")),
-        message => draft.text(message),
+        "" => builder.text(&texts.join("\n\n")),
+        message => builder.text(message),
     }
     if let Some(history) = history.filter(|history| !history.is_null()) {
-        draft.keep("replacement_history", history.clone());
+        builder.keep("replacement_history", history.clone());
     }
 }
 
-fn add_item(draft: &mut MessageDraft, payload: &Json, line: &Json, at: Option<Timestamp>) {
+fn add_item(builder: &mut MessageBuilder, payload: &Json, line: &Json, at: Option<Timestamp>) {
     let text = |key: &str| payload.get(key).and_then(Json::as_str);
     let call_id = || text("call_id").or(text("id")).unwrap_or_default();
     let kind = text("type").unwrap_or_default();
     if !matches!(kind_of_item(payload), RolloutKind::Other) {
-        draft.set_ts(at);
+        builder.set_ts(at);
     }
     match kind {
-        "message" => add_openai_content(draft, payload.get("content")),
-        "reasoning" => add_reasoning(draft, payload),
+        "message" => add_openai_content(builder, payload.get("content")),
+        "reasoning" => add_reasoning(builder, payload),
         "function_call" => {
-            draft.call(
+            builder.call(
                 text("name").unwrap_or_default(),
                 call_id(),
                 input_of_arguments(payload.get("arguments")),
@@ -327,23 +327,23 @@ fn add_item(draft: &mut MessageDraft, payload: &Json, line: &Json, at: Option<Ti
         "custom_tool_call" => {
             let input =
                 Object::from([("input", payload.get("input").cloned().unwrap_or_default())]);
-            draft.call(text("name").unwrap_or_default(), call_id(), input.into());
+            builder.call(text("name").unwrap_or_default(), call_id(), input.into());
         }
         "local_shell_call" => {
-            draft.call(
+            builder.call(
                 "local_shell",
                 call_id(),
                 payload.get("action").cloned().unwrap_or_default(),
             );
         }
         "function_call_output" | "custom_tool_call_output" => {
-            draft.result(call_id(), output_of_call(payload.get("output")), false);
+            builder.result(call_id(), output_of_call(payload.get("output")), false);
         }
-        kind => draft.keep(kind, line.clone()),
+        kind => builder.keep(kind, line.clone()),
     }
 }
 
-fn add_reasoning(draft: &mut MessageDraft, payload: &Json) {
+fn add_reasoning(builder: &mut MessageBuilder, payload: &Json) {
     let texts = |key: &str| {
         let parts = payload.get(key).and_then(Json::as_array).unwrap_or_default();
         parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n\n")
@@ -354,7 +354,7 @@ fn add_reasoning(draft: &mut MessageDraft, payload: &Json) {
     let mut fields = Object::new();
     fields.set_or_remove("itemId", text_of("id"));
     fields.set_or_remove("reasoningEncryptedContent", text_of("encrypted_content"));
-    draft.reasoning(&text, (!fields.is_empty()).then_some(("openai", fields)));
+    builder.reasoning(&text, (!fields.is_empty()).then_some(("openai", fields)));
 }
 
 /// Returns the output of a call. Older programs wrapped it in an object.

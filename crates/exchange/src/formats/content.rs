@@ -2,46 +2,46 @@
 
 use ship_message::json::Json;
 
-use crate::message_draft::MessageDraft;
+use crate::message_builder::MessageBuilder;
 
 /// Adds a part of a message in one of OpenAI's forms: of chat completions, or of responses.
-pub(super) fn add_openai_part(draft: &mut MessageDraft, part: &Json) {
+pub(super) fn add_openai_part(builder: &mut MessageBuilder, part: &Json) {
     if let Some(text) = part.as_str() {
-        return draft.text(text);
+        return builder.text(text);
     }
     let text = |key: &str| part.get(key).and_then(Json::as_str);
     let kind = text("type").unwrap_or_default();
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" => {
-            draft.text(text("text").unwrap_or_default());
+            builder.text(text("text").unwrap_or_default());
         }
-        "refusal" => draft.text(text("refusal").unwrap_or_default()),
+        "refusal" => builder.text(text("refusal").unwrap_or_default()),
         "image_url" | "input_image" => match image_url(part) {
-            Some(url) => draft.file(&media_type_of(url), url, None),
-            None => draft.keep(kind, part.clone()),
+            Some(url) => builder.file(&media_type_of(url), url, None),
+            None => builder.keep(kind, part.clone()),
         },
         "file" => {
             let file = part.get("file");
             let field = |key: &str| file.and_then(|file| file.get(key)).and_then(Json::as_str);
             match field("file_data") {
-                Some(url) => draft.file(&media_type_of(url), url, field("filename")),
-                None => draft.keep("file", part.clone()),
+                Some(url) => builder.file(&media_type_of(url), url, field("filename")),
+                None => builder.keep("file", part.clone()),
             }
         }
-        "" => draft.keep("content", part.clone()),
-        kind => draft.keep(kind, part.clone()),
+        "" => builder.keep("content", part.clone()),
+        kind => builder.keep(kind, part.clone()),
     }
 }
 
 /// Adds the content of a message: a text, or a list of parts.
-pub(super) fn add_openai_content(draft: &mut MessageDraft, content: Option<&Json>) {
+pub(super) fn add_openai_content(builder: &mut MessageBuilder, content: Option<&Json>) {
     match content {
         None | Some(Json::Null) => {}
-        Some(Json::String(text)) => draft.text(text.as_str()),
+        Some(Json::String(text)) => builder.text(text.as_str()),
         Some(Json::Array(parts)) => {
-            parts.iter().for_each(|part| add_openai_part(draft, part));
+            parts.iter().for_each(|part| add_openai_part(builder, part));
         }
-        Some(other) => draft.keep("content", other.clone()),
+        Some(other) => builder.keep("content", other.clone()),
     }
 }
 
@@ -70,7 +70,7 @@ fn media_type_of(url: &str) -> String {
 pub(super) fn output_of(content: Option<&Json>) -> Json {
     match content {
         None | Some(Json::Null) => "".into(),
-        Some(Json::String(text)) => crate::message_draft::output_of_text(text.as_str()),
+        Some(Json::String(text)) => crate::message_builder::output_of_text(text.as_str()),
         Some(other) => texts_of(other).map_or_else(|| other.clone(), Json::from),
     }
 }

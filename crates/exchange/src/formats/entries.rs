@@ -10,7 +10,7 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_record::{MessageKind, NewMetadata};
 
 use super::FormatReader;
-use crate::message_draft::parse_time;
+use crate::message_builder::parse_time;
 use crate::plan::{Piece, PlannedContext, PlannedMessage};
 
 /// Makes messages of entries. The store knows their rules.

@@ -8,7 +8,7 @@ use ship_message::{Role, UiMessage};
 use super::FormatReader;
 use super::container::{Conversations, part_of};
 use super::content::{add_openai_content, output_of};
-use crate::message_draft::{MessageDraft, input_of_arguments, seconds};
+use crate::message_builder::{MessageBuilder, input_of_arguments, seconds};
 use crate::plan::{Piece, PlannedContext};
 
 #[derive(Default)]
@@ -57,11 +57,11 @@ impl FormatReader for OpenAiMessages {
             _ => Role::Assistant,
         };
         let id = text("id").filter(|id| !id.is_empty()).map_or(fallback, str::to_owned);
-        let mut draft = MessageDraft::new(id, role);
+        let mut builder = MessageBuilder::new(id, role);
         for message in messages {
-            add_message(&mut draft, message);
+            add_message(&mut builder, message);
         }
-        vec![draft.finish()]
+        vec![builder.finish()]
     }
 }
 
@@ -92,20 +92,20 @@ fn time_of(message: &Json) -> Option<ship_record::Timestamp> {
     seconds(message.get("created_at").or_else(|| message.get("created")))
 }
 
-fn add_message(draft: &mut MessageDraft, message: &Json) {
+fn add_message(builder: &mut MessageBuilder, message: &Json) {
     let text = |key: &str| message.get(key).and_then(Json::as_str);
-    draft.set_ts(time_of(message));
+    builder.set_ts(time_of(message));
     match text("role") {
         Some("tool") => {
             let id = text("tool_call_id").unwrap_or_default();
-            draft.result(id, output_of(message.get("content")), false);
+            builder.result(id, output_of(message.get("content")), false);
         }
         Some("function") => {
             let name = text("name").unwrap_or_default();
-            let id = draft.open_call(|call| call == name).unwrap_or_else(|| name.to_owned());
-            draft.result(&id, output_of(message.get("content")), false);
+            let id = builder.open_call(|call| call == name).unwrap_or_else(|| name.to_owned());
+            builder.result(&id, output_of(message.get("content")), false);
         }
-        _ => add_words_and_calls(draft, message),
+        _ => add_words_and_calls(builder, message),
     }
     let is_kept =
         |key: &str| matches!(key, "name" | "audio" | "annotations" | "logprobs" | "weight");
@@ -114,22 +114,22 @@ fn add_message(draft: &mut MessageDraft, message: &Json) {
             matches!(value, Json::Null) || (key == "name" && text("role") == Some("function"));
         let is_empty = value.as_array().is_some_and(<[Json]>::is_empty);
         if is_kept(key) && !is_said && !is_empty {
-            draft.keep(key, value.clone());
+            builder.keep(key, value.clone());
         }
     }
 }
 
-fn add_words_and_calls(draft: &mut MessageDraft, message: &Json) {
+fn add_words_and_calls(builder: &mut MessageBuilder, message: &Json) {
     let text = |key: &str| message.get(key).and_then(Json::as_str);
-    draft.end_step();
+    builder.end_step();
     if let Some(thought) =
         text("reasoning_content").or(text("reasoning")).filter(|it| !it.is_empty())
     {
-        draft.reasoning(thought, None);
+        builder.reasoning(thought, None);
     }
-    add_openai_content(draft, message.get("content"));
+    add_openai_content(builder, message.get("content"));
     if let Some(refusal) = text("refusal") {
-        draft.text(refusal);
+        builder.text(refusal);
     }
     let calls = message.get("tool_calls").and_then(Json::as_array).unwrap_or_default();
     for call in calls {
@@ -137,13 +137,13 @@ fn add_words_and_calls(draft: &mut MessageDraft, message: &Json) {
         match call.get("function") {
             Some(function) => {
                 let name = function.get("name").and_then(Json::as_str).unwrap_or_default();
-                draft.call(name, id, input_of_arguments(function.get("arguments")));
+                builder.call(name, id, input_of_arguments(function.get("arguments")));
             }
-            None => draft.keep("tool call", call.clone()),
+            None => builder.keep("tool call", call.clone()),
         }
     }
     if let Some(call) = message.get("function_call").filter(|call| !call.is_null()) {
         let name = call.get("name").and_then(Json::as_str).unwrap_or_default();
-        draft.call(name, name, input_of_arguments(call.get("arguments")));
+        builder.call(name, name, input_of_arguments(call.get("arguments")));
     }
 }

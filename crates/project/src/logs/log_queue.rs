@@ -22,7 +22,7 @@ pub(super) struct LogQueue {
 
 struct Shared {
     files: Arc<LogFiles>,
-    waiting: Mutex<Waiting>,
+    state: Mutex<QueueState>,
     /// Wakes the thread: there is a line, or there will be no more.
     arrived: Condvar,
     /// Wakes those who wait for room or for their lines.
@@ -30,7 +30,7 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueueState {
     lines: VecDeque<(Timestamp, LogEntry)>,
     /// The lines that the thread is writing.
     in_work: usize,
@@ -43,8 +43,8 @@ struct Waiting {
 impl LogQueue {
     /// Begins the thread.
     pub(super) fn begin(files: Arc<LogFiles>) -> io::Result<Self> {
-        let (waiting, arrived, written) = (Mutex::default(), Condvar::new(), Condvar::new());
-        let shared = Arc::new(Shared { files, waiting, arrived, written });
+        let (state, arrived, written) = (Mutex::default(), Condvar::new(), Condvar::new());
+        let shared = Arc::new(Shared { files, state, arrived, written });
         let at_work = Arc::clone(&shared);
         let thread = thread::Builder::new().name("log".to_owned()).spawn(move || at_work.run())?;
         Ok(Self { shared, thread: Some(thread) })
@@ -52,24 +52,24 @@ impl LogQueue {
 
     /// Adds a line. Waits for room if too many wait.
     pub(super) fn push(&self, now: Timestamp, entry: LogEntry) {
-        let mut waiting = self.shared.waiting.lock();
-        while waiting.lines.len() >= WAITING_MAX && !waiting.is_over {
-            self.shared.written.wait(&mut waiting);
+        let mut state = self.shared.state.lock();
+        while state.lines.len() >= WAITING_MAX && !state.is_over {
+            self.shared.written.wait(&mut state);
         }
-        if waiting.is_over {
-            drop(waiting);
+        if state.is_over {
+            drop(state);
             return self.shared.files.write(now, entry);
         }
-        waiting.lines.push_back((now, entry));
-        drop(waiting);
+        state.lines.push_back((now, entry));
+        drop(state);
         self.shared.arrived.notify_one();
     }
 
     /// Waits until nothing is left to write.
     pub(super) fn flush(&self) {
-        let mut waiting = self.shared.waiting.lock();
-        while !waiting.is_over && (waiting.in_work > 0 || !waiting.lines.is_empty()) {
-            self.shared.written.wait(&mut waiting);
+        let mut state = self.shared.state.lock();
+        while !state.is_over && (state.in_work > 0 || !state.lines.is_empty()) {
+            self.shared.written.wait(&mut state);
         }
     }
 }
@@ -77,7 +77,7 @@ impl LogQueue {
 /// Writes what is left, and ends the thread.
 impl Drop for LogQueue {
     fn drop(&mut self) {
-        self.shared.waiting.lock().is_closed = true;
+        self.shared.state.lock().is_closed = true;
         self.shared.arrived.notify_one();
         if let Some(thread) = self.thread.take() {
             // A thread that has panicked has reported it.
@@ -93,19 +93,19 @@ impl Shared {
             for (now, entry) in lines {
                 self.files.write(now, entry);
             }
-            self.waiting.lock().in_work = 0;
+            self.state.lock().in_work = 0;
             self.written.notify_all();
         }
     }
 
     /// Waits for lines, and takes all; `None` if there will be no more.
     fn next_lines(&self) -> Option<VecDeque<(Timestamp, LogEntry)>> {
-        let mut waiting = self.waiting.lock();
-        while waiting.lines.is_empty() && !waiting.is_closed {
-            self.arrived.wait(&mut waiting);
+        let mut state = self.state.lock();
+        while state.lines.is_empty() && !state.is_closed {
+            self.arrived.wait(&mut state);
         }
-        let lines = std::mem::take(&mut waiting.lines);
-        waiting.in_work = lines.len();
+        let lines = std::mem::take(&mut state.lines);
+        state.in_work = lines.len();
         (!lines.is_empty()).then_some(lines)
     }
 }
@@ -115,7 +115,7 @@ struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.waiting.lock().is_over = true;
+        self.0.state.lock().is_over = true;
         self.0.written.notify_all();
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ship_agent::{
-    ContextFate, ConversationFile, Format, ImportFailure, ImportReport, ImportWishes,
+    ContextFate, ConversationFile, FileFormat, ImportFailure, ImportReport, ImportWishes,
     ImportedContext, SurveyError, read_conversations,
 };
 
@@ -22,7 +22,7 @@ const BAD_PRINTED: usize = 20;
 /// What the person asks for.
 pub(crate) struct ImportRequest<'a> {
     pub(crate) file: &'a Path,
-    pub(crate) format: Format,
+    pub(crate) format: FileFormat,
     pub(crate) title: Option<String>,
     pub(crate) is_dry_run: bool,
     pub(crate) skips_bad: bool,
@@ -53,7 +53,7 @@ pub(crate) async fn run(
 }
 
 /// Reads a file once, and shows how far it is.
-async fn survey(path: &Path, format: Format) -> Result<ConversationFile, Failure> {
+async fn survey(path: &Path, format: FileFormat) -> Result<ConversationFile, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
         let message = format!("cannot read {}: {error}", path.display());
         Failure::new("import", message).with_hint("check the path and the permissions")

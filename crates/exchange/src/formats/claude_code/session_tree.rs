@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{LineKind, SessionLine};
+use super::{SessionLine, SessionLineKind};
 use crate::plan::{Piece, PlannedContext, PlannedMessage};
 
 /// The number of lines that a retry repeats from before its own first one.
@@ -41,7 +41,7 @@ impl SessionTree {
             .collect();
         let mut is_continued = vec![false; lines.len()];
         for (line, parent) in lines.iter().zip(&before) {
-            if let Some(parent) = parent.filter(|_| line.kind != LineKind::Other) {
+            if let Some(parent) = parent.filter(|_| line.kind != SessionLineKind::Other) {
                 is_continued[parent] = true;
             }
         }
@@ -90,7 +90,7 @@ impl SessionTree {
     /// Finds the main line, which ends with the newest line, and the others.
     fn branches(&self, of_agents: &HashSet<usize>) -> Branches {
         let own: Vec<usize> = (0..self.lines.len()).filter(|at| !of_agents.contains(at)).collect();
-        let is_said = |at: &usize| self.lines[*at].kind != LineKind::Other;
+        let is_said = |at: &usize| self.lines[*at].kind != SessionLineKind::Other;
         let said: Vec<usize> = own.iter().copied().filter(is_said).collect();
         let Some(end) = said.last().copied() else {
             return Branches { main: own, ..Branches::default() };
@@ -173,11 +173,11 @@ impl SessionTree {
     fn is_piece_of(&self, at: usize, answers: &HashSet<String>) -> bool {
         let line = &self.lines[at];
         match line.kind {
-            LineKind::Other | LineKind::Result => true,
-            LineKind::Assistant => {
+            SessionLineKind::Other | SessionLineKind::Result => true,
+            SessionLineKind::Assistant => {
                 line.answer.as_ref().is_some_and(|answer| answers.contains(answer))
             }
-            LineKind::User | LineKind::Summary => false,
+            SessionLineKind::User | SessionLineKind::Summary => false,
         }
     }
 
@@ -207,20 +207,20 @@ impl SessionTree {
             let piece = Piece { item: line.item, part: 0 };
             context.began = context.began.or(line.at);
             match line.kind {
-                LineKind::Other => {
+                SessionLineKind::Other => {
                     if !context.add(piece) {
                         early.push(piece);
                     }
                 }
-                LineKind::Summary => {
+                SessionLineKind::Summary => {
                     context.begin_log(piece);
                     turn = None;
                 }
-                LineKind::User => {
+                SessionLineKind::User => {
                     begin(&mut context, &mut early, piece);
                     turn = None;
                 }
-                LineKind::Assistant | LineKind::Result => {
+                SessionLineKind::Assistant | SessionLineKind::Result => {
                     let open: &mut Option<Turn> = &mut turn;
                     if open.as_ref().is_none_or(|turn| turn.is_full_before(line)) {
                         begin(&mut context, &mut early, piece);
@@ -253,7 +253,7 @@ struct Turn {
 impl Turn {
     /// Whether a line begins another message, because this one is long and no call of it is open.
     fn is_full_before(&self, line: &SessionLine) -> bool {
-        let is_new_answer = line.kind == LineKind::Assistant && line.answer != self.answer;
+        let is_new_answer = line.kind == SessionLineKind::Assistant && line.answer != self.answer;
         self.bytes > MESSAGE_BYTES_MAX && self.open.is_empty() && is_new_answer
     }
 
@@ -263,7 +263,7 @@ impl Turn {
         for result in &line.results {
             self.open.remove(result);
         }
-        if line.kind == LineKind::Assistant {
+        if line.kind == SessionLineKind::Assistant {
             self.answer = line.answer.clone();
         }
     }

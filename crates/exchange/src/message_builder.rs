@@ -1,4 +1,4 @@
-//! A message while it is made from the values of a file.
+//! Makes a message from the values of a file.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ fn is_kept(part: &DataPart) -> bool {
 }
 
 /// The parts of a message, in the order in which they come.
-pub(crate) struct MessageDraft {
+pub(crate) struct MessageBuilder {
     id: String,
     role: Role,
     parts: Vec<UiPart>,
@@ -38,7 +38,7 @@ pub(crate) struct MessageDraft {
     step_is_over: bool,
 }
 
-impl MessageDraft {
+impl MessageBuilder {
     pub(crate) fn new(id: String, role: Role) -> Self {
         Self {
             id,
@@ -241,15 +241,15 @@ mod tests {
 
     #[test]
     fn a_message_has_no_open_call_and_loses_no_result() {
-        let mut draft = MessageDraft::new("m".to_owned(), Role::Assistant);
-        draft.text("look");
-        draft.call("bash", "c1", Json::Null);
-        draft.call("bash", "c2", Json::Null);
-        draft.result("c2", "done".into(), false);
-        draft.result("c2", "again".into(), false);
-        draft.result("c9", "whose?".into(), true);
-        draft.text("so");
-        let message = draft.finish();
+        let mut builder = MessageBuilder::new("m".to_owned(), Role::Assistant);
+        builder.text("look");
+        builder.call("bash", "c1", Json::Null);
+        builder.call("bash", "c2", Json::Null);
+        builder.result("c2", "done".into(), false);
+        builder.result("c2", "again".into(), false);
+        builder.result("c9", "whose?".into(), true);
+        builder.text("so");
+        let message = builder.finish();
         let kinds: Vec<&str> = message.parts().iter().filter_map(kept_kind).collect();
         assert_eq!(kinds, [LONE_RESULT, LONE_RESULT]);
         let text = message.to_string();

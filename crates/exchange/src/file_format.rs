@@ -4,7 +4,7 @@ use ship_message::names;
 
 /// A format of files with conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum FileFormat {
     /// Messages of the AI SDK.
     UiMessage,
     /// Entries: messages and events, one line for each.
@@ -19,7 +19,7 @@ pub enum Format {
     ChatGpt,
 }
 
-names!(Format {
+names!(FileFormat {
     UiMessage = "uimessage",
     Entries = "entries",
     OpenAi = "openai",
