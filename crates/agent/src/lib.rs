@@ -205,7 +205,7 @@ pub use records::{
 };
 pub use reply::{Outcome, Reply, UnfinishedReply};
 pub use rules::{ContextRules, Rules};
-pub use run::{ReplyStream, StopOutcome, UnfinishedChats};
+pub use run::{RepairReport, ReplyStream, StopOutcome, UnfinishedChats, plan_repair};
 pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 pub use run_notice::{ContextNotice, RunNotice};
 // Everything that a program needs to use an agent, so that it depends on this crate alone.

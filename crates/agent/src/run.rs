@@ -10,11 +10,13 @@
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
 //! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
-//!   tries to switch, and `agent_operate` takes a person's operation, and `agent_stop` stops a run of any process.
+//!   tries to switch. `agent_operate` takes a person's operation, `agent_repair` repairs a chat for a person, and
+//!   `agent_stop` stops a run of any process.
 //! - `unfinished_chats` finds the chats in which something is left to do, for a process that starts, and
 //!   `recorded_answers` tells which answers the ledger has.
 
 mod agent_operate;
+mod agent_repair;
 mod agent_runs;
 mod agent_stop;
 mod answer_end;
@@ -42,6 +44,7 @@ mod tool_host;
 mod undecided;
 mod unfinished_chats;
 
+pub use agent_repair::{RepairReport, plan_repair};
 pub use agent_stop::StopOutcome;
 pub use send::ReplyStream;
 pub use unfinished_chats::UnfinishedChats;

@@ -88,11 +88,12 @@ enum Holding {
     CompactionUndo,
     /// An answer to a call that does not wait.
     LateAnswer,
+    Repair,
     Stop,
 }
 
 impl Holding {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::NewContext,
         Self::Title,
         Self::Copy,
@@ -100,11 +101,12 @@ impl Holding {
         Self::CompactionPreview,
         Self::CompactionUndo,
         Self::LateAnswer,
+        Self::Repair,
         Self::Stop,
     ];
 
     /// Those that stop no run of another caller.
-    const PEACEFUL: [Self; 7] = [
+    const PEACEFUL: [Self; 8] = [
         Self::NewContext,
         Self::Title,
         Self::Copy,
@@ -112,6 +114,7 @@ impl Holding {
         Self::CompactionPreview,
         Self::CompactionUndo,
         Self::LateAnswer,
+        Self::Repair,
     ];
 
     /// The chat to which a message comes meanwhile.
@@ -211,6 +214,7 @@ impl Process {
                 let is_late = matches!(error, RunError::NotWaiting { .. });
                 assert!(is_late || error.is_elsewhere(), "{error:?}");
             }
+            Holding::Repair => unless_elsewhere(self.agent.repair(&chat()).await),
             Holding::Stop => unless_elsewhere(self.agent.stop_run(&chat(), "terminal").await),
         }
     }

@@ -2,12 +2,9 @@
 
 use std::process::ExitCode;
 
-use ship_agent::RunError;
+use ship_agent::{Agent, RepairReport, plan_repair};
 use ship_message::json::{Json, Object};
-use ship_store::{
-    Chat, ChatKey, LogPiece, RepairEffect, Rotation, Seq, StorageProblem, StorageProblemKind,
-    Store, View,
-};
+use ship_store::{ChatKey, RepairEffect, StorageProblem, Store};
 
 use super::frozen_holder::command_failure;
 use super::verify;
@@ -17,42 +14,38 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// The problems of all chats, before and after the repair.
-#[derive(Default)]
-struct RepairReport {
-    chats: usize,
-    /// The problems that were not known before.
-    found: Vec<StorageProblem>,
-    /// The problems that only a person can solve.
-    left: Vec<StorageProblem>,
-}
-
-impl RepairReport {
-    fn is_empty(&self) -> bool {
-        self.found.is_empty() && self.left.is_empty()
-    }
-}
-
 pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Failure> {
     let store = session.store()?;
     let mut report = RepairReport::default();
     let mut busy = None;
     for look in verify::chats_by_name(&*store).await? {
-        report.chats += 1;
-        match look.key {
-            Err(problem) => report.left.push(problem),
-            Ok(key) => match verify_and_repair(&*store, &key, dry_run, &mut report).await {
-                Ok(()) => {}
-                // All other chats are repaired before the command fails for this one.
-                Err(failure) if failure.is_busy() => busy = busy.or(Some(failure)),
-                Err(failure) => report.left.push(verify::unreadable_chat(&key, failure)),
-            },
+        let key = match look.key {
+            Ok(key) => key,
+            Err(problem) => {
+                report.left.push(problem);
+                continue;
+            }
+        };
+        let planned = plan(&*store, &key).await;
+        let repaired = match planned.as_ref().is_ok_and(|planned| !planned.found.is_empty()) {
+            // The model must be there that answers what has waited meanwhile.
+            true if !dry_run => repair(&session.agent().await?, &key).await,
+            _ => planned,
+        };
+        match repaired {
+            Ok(RepairReport { found, left }) => {
+                report.found.extend(found);
+                report.left.extend(left);
+            }
+            // All other chats are repaired before the command fails for this one.
+            Err(failure) if failure.is_busy() => busy = busy.or(Some(failure)),
+            Err(failure) => report.left.push(verify::unreadable_chat(&key, failure)),
         }
     }
     verify::name_project(session, &mut report.found);
     verify::name_project(session, &mut report.left);
     if let Some(failure) = busy {
-        if !session.json && !report.is_empty() {
+        if !session.json && !is_empty(&report) {
             print(&report, dry_run)?;
         }
         return Err(failure);
@@ -65,50 +58,20 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn verify_and_repair(
-    store: &dyn Store,
-    key: &ChatKey,
-    dry_run: bool,
-    report: &mut RepairReport,
-) -> Result<(), Failure> {
-    let Some(chat) = store.open(key).await? else { return Ok(()) };
-    let found = chat.verify().await?;
-    let (left, found): (Vec<_>, Vec<_>) = found
-        .into_iter()
-        .filter(|problem| !problem.is_reported)
-        .partition(|problem| problem.repair == RepairEffect::Nothing);
-    if dry_run || found.is_empty() {
-        report.left.extend(left);
-        report.found.extend(found);
-        return Ok(());
-    }
-    repair(&*chat, &found).await.map_err(command_failure)?;
-    report.found.extend(found);
-    report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.is_reported));
-    Ok(())
+async fn plan(store: &dyn Store, key: &ChatKey) -> Result<RepairReport, Failure> {
+    let Some(chat) = store.open(key).await? else { return Ok(RepairReport::default()) };
+    Ok(plan_repair(&*chat).await?)
 }
 
-/// Heals what can be healed and marks the rest as known. A chat that another process does not release in time
-/// is not changed.
-async fn repair(chat: &dyn Chat, found: &[StorageProblem]) -> Result<(), RunError> {
-    let lane = chat.lane("repair").await?;
-    chat.repair().await?;
-    let damage = || found.iter().filter(|found| found.kind == StorageProblemKind::Damage);
-    let is_damaged = |view: &View| {
-        view.problems.iter().any(|left| damage().any(|found| found.place == left.place))
-    };
-    // The readable lines continue in a whole log, and the damaged log is kept in the archive.
-    if let Some(view) = chat.log().view().await?.filter(is_damaged) {
-        let (expected, pieces) =
-            (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);
-        let mut head = view.head;
-        // An undo takes back the last operation, and not this repair.
-        let left = head.sealed.clone();
-        head.note_left_log(left.as_ref());
-        lane.rotate(Rotation { expected, head, pieces }).await?;
-    }
-    let cannot_be_healed = chat.verify().await?;
-    Ok(chat.acknowledge(cannot_be_healed).await?)
+async fn repair(agent: &Agent, key: &ChatKey) -> Result<RepairReport, Failure> {
+    let repaired = agent.repair(key).await;
+    // This command prints them itself.
+    drop(agent.take_repairs());
+    repaired.map_err(command_failure)
+}
+
+fn is_empty(report: &RepairReport) -> bool {
+    report.found.is_empty() && report.left.is_empty()
 }
 
 fn print_json(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
@@ -153,7 +116,7 @@ fn print(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
     }
     let count = |effect| report.found.iter().filter(|found| found.repair == effect).count();
     let (healed, known) = (count(RepairEffect::Heals), count(RepairEffect::MarksKnown));
-    output::print_line(&match (report.is_empty(), dry_run) {
+    output::print_line(&match (is_empty(report), dry_run) {
         (true, _) => "Nothing to repair.".to_owned(),
         (_, true) => format!("{healed} to heal, {known} to mark as known. Nothing was changed."),
         (_, false) => {
