@@ -9,6 +9,7 @@ mod log_files;
 mod log_queue;
 mod log_reader;
 mod log_writer;
+mod request_lines;
 
 pub use entry::{Level, LogEntry};
 pub use log_reader::LogReader;

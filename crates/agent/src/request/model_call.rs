@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
+use ship_message::{Role, UiMessage};
 use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe};
+use ship_store::Metadata;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -188,8 +189,9 @@ impl<'a> ModelCall<'a> {
     pub(crate) async fn log_call(&self, work: &ActiveRun, logged: usize) -> usize {
         let messages = work.messages().await;
         let (older, new) = messages.split_at(messages.len().min(logged));
-        let new = new.iter().map(UiMessage::to_json).collect::<Vec<_>>();
         let mut note = body_log_entry(work, &self.record, &self.compiled.body.text);
+        note.fields.extend(requests_answered_together(new));
+        let new = new.iter().map(UiMessage::to_json).collect::<Vec<_>>();
         if let (Some(first), Some(last)) = (older.first(), older.last()) {
             let id = |message: &UiMessage| Json::from(message.id().unwrap_or_default());
             let count = Json::from(older.len() as u64);
@@ -324,6 +326,14 @@ fn body_log_entry(work: &ActiveRun, record: &RequestRecord, body: &str) -> RunLo
         payload: work.locked.engine.log.wants_payload().then(|| body.to_owned()),
         ..RunLogEntry::default()
     }
+}
+
+/// Names the requests that a run answers, if there are several. Its lines have the id of the last one alone.
+fn requests_answered_together(new: &[UiMessage]) -> Option<(&'static str, Json)> {
+    let questions = new.iter().filter(|message| message.role() == Role::User);
+    let ids = questions.filter_map(|question| Metadata::of(question).request_id());
+    let ids: Vec<Json> = ids.map(Json::from).collect();
+    (ids.len() > 1).then(|| ("requestIds", ids.into()))
 }
 
 async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {

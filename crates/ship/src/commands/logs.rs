@@ -2,17 +2,13 @@
 //!
 //! Programs get the lines unchanged. People get one line for each: time, level, kind, chat, and details.
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::ExitCode;
 
-use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_project::LogReader;
-use ship_store::{ChatKey, Metadata, Timestamp};
+use ship_store::{ChatKey, Timestamp};
 
 use super::log_watch::LogWatch;
-use super::message_exchange::active_messages;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
 use crate::session::Session;
@@ -43,8 +39,7 @@ pub(crate) async fn run(
     let mut reader = match request {
         None if follow => LogReader::from_end(root).map_err(cannot)?,
         None => LogReader::from_start(root),
-        Some(id) => LogReader::from_start(root)
-            .only_requests(requests_answered_together(session, id).await?),
+        Some(id) => LogReader::of_request(root, id).map_err(cannot)?,
     };
     let chat = session.named_chat();
     let is_wanted =
@@ -80,48 +75,6 @@ fn unknown_chat(chat: &ChatKey) -> Failure {
 fn unknown_request(id: &str) -> Failure {
     Failure::new("no_request", format!("the logs have no request `{id}`"))
         .with_hint("`ship inspect --requests` lists the latest requests of a chat")
-}
-
-/// Returns a request and the request it was answered with: messages that arrived together have one run, which is
-/// named after the last.
-async fn requests_answered_together(
-    session: &Session,
-    id: &str,
-) -> Result<BTreeSet<String>, Failure> {
-    let of_record = request_of_record(session.project.root(), id);
-    let id = of_record.as_deref().unwrap_or(id);
-    let mut ids = BTreeSet::from([id.to_owned()]);
-    let store = session.store()?;
-    for look in store.chats(None, usize::MAX).await?.chats {
-        let Ok(key) = look.key else { continue };
-        // An unreadable chat adds nothing here, but its log may.
-        let messages = active_messages(&*store, &key).await.unwrap_or_default();
-        let mut after =
-            messages.iter().skip_while(|message| request_id_of(message) != Some(id)).skip(1);
-        let answer = after.find(|message| message.role() == ship_message::Role::Assistant);
-        ids.extend(answer.and_then(request_id_of).map(str::to_owned));
-    }
-    Ok(ids)
-}
-
-/// Returns the request id of the message for which a request of `ship inspect --requests` was made, if the logs have it.
-/// A log that cannot be read is reported when its lines are printed.
-fn request_of_record(root: &Path, id: &str) -> Option<String> {
-    if !id.starts_with("q_") {
-        return None;
-    }
-    let mut reader = LogReader::from_start(root);
-    loop {
-        let lines = reader.poll().ok().filter(|lines| !lines.is_empty())?;
-        let record = lines.iter().find(|line| line.str("record") == Some(id));
-        if let Some(record) = record {
-            return record.str("requestId").map(str::to_owned);
-        }
-    }
-}
-
-fn request_id_of(message: &UiMessage) -> Option<&str> {
-    Metadata::of(message).request_id()
 }
 
 /// Prints a line. All lines are cut at the width of the terminal; those of one request are printed whole.
@@ -177,7 +130,8 @@ fn details(line: &Object) -> String {
         let list = value.as_array().unwrap_or_default();
         let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match key {
-            "ts" | "level" | "kind" | "chatKey" | "requestId" | "runId" | "sha256" => {}
+            "ts" | "level" | "kind" | "chatKey" | "requestId" | "requestIds" | "runId"
+            | "sha256" => {}
             "error" | "message" | "problem" => details.push(plain),
             "model" | "finishReason" => more.push(plain),
             "bytes" => more.push(format!("{plain} bytes")),

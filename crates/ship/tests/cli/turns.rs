@@ -100,7 +100,8 @@ fn a_person_who_waits_for_another_process_is_told_so_and_may_leave_at_once() {
 
 #[test]
 fn a_request_that_was_answered_together_with_another_is_found_in_the_logs() {
-    let ship = TestShip::new();
+    // The logs name the requests also where they keep no messages.
+    let ship = TestShip::with_settings("{ \"llm\": { \"logMessages\": false } }");
     let _ = ship.run(&["send", "first"]).text();
     let lane = held(&ship, "lane");
     for message in ["second", "third"] {
