@@ -7,7 +7,7 @@
 use ship_message::json::Json;
 use ship_message::{
     Chunk, FinishReason, ModelMessage, ModelPart, ModelRole, ModelValue, TextChunk, ToolChunk,
-    ToolOutput, attached_text_name,
+    ToolOutput, UiMessage, attached_text_name,
 };
 
 use crate::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request, compile};
@@ -42,7 +42,11 @@ impl Provider for Offline {
         sink: ChunkSink<'a>,
     ) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let finish_reason = decide(&compile::convert_view(request.view)).stream(sink);
+            let (earlier, last) = request.view.split_at(last_question(request.view));
+            // Only the id of a call needs the number of the earlier messages.
+            let count_earlier = || compile::convert_view(earlier).len();
+            let reply = decide(&compile::convert_view(last), count_earlier);
+            let finish_reason = reply.stream(sink);
             // It has no tokens, so it reports none.
             Ok(AnswerEnd { finish_reason, usage: None })
         })
@@ -56,8 +60,17 @@ enum OfflineReply {
     Text(String),
 }
 
-/// Decides on a reply from the last message and from the calls made since.
-fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
+/// Returns the place of the last message from the person, where the answer begins to depend on the messages.
+fn last_question(view: &[UiMessage]) -> usize {
+    let is_question = |message: &UiMessage| {
+        compile::convert_view(std::slice::from_ref(message)).iter().any(is_from_person)
+    };
+    view.iter().rposition(is_question).unwrap_or(0)
+}
+
+/// Decides on a reply from the last message of the person and from the calls made since. `count_earlier` returns the
+/// number of messages before these.
+fn decide(messages: &[ModelMessage<'_>], count_earlier: impl FnOnce() -> usize) -> OfflineReply {
     let Some(last) = messages.iter().rposition(is_from_person) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
@@ -68,7 +81,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     match orders.get(done.len()) {
         Some(Ok((name, input))) => OfflineReply::Call {
             // The id is unique within the chat, and the same when the same request is repeated.
-            call_id: format!("offline_{}_{}", messages.len(), done.len()),
+            call_id: format!("offline_{}_{}", count_earlier() + messages.len(), done.len()),
             name: name.clone(),
             input: input.clone(),
         },
@@ -197,7 +210,7 @@ mod tests {
             .into_iter()
             .map(|json| ModelMessage::from_json(json).unwrap())
             .collect();
-        decide(&messages)
+        decide(&messages, || 0)
     }
 
     #[test]
