@@ -7,17 +7,42 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     in_hex(&Sha256::digest(bytes))
 }
 
-/// Returns the digest of each beginning of the same bytes, which are read once. Each end lies within the bytes.
-pub(crate) fn digests_of_beginnings(bytes: &[u8], ends: &[usize]) -> Vec<String> {
-    let mut in_order: Vec<usize> = (0..ends.len()).collect();
-    in_order.sort_by_key(|&at| ends[at]);
-    let (mut digests, mut read, mut hasher) = (vec![String::new(); ends.len()], 0, Sha256::new());
-    for at in in_order {
-        hasher.update(&bytes[read..ends[at]]);
-        read = ends[at];
-        digests[at] = in_hex(&hasher.clone().finalize());
+/// The distance between two states, in bytes: so much is read again at most, and the states take a fortieth of it.
+const STEP: usize = 4096;
+
+/// States of the digest of some bytes. From them, the digest of any beginning follows, and those of other bytes that
+/// begin in the same way.
+#[derive(Clone, Debug)]
+pub(crate) struct DigestStates {
+    /// The state before each step.
+    states: Vec<Sha256>,
+}
+
+impl DigestStates {
+    /// Digests bytes. Of `before`, other bytes with their states, the part is used that both have at the beginning.
+    pub(crate) fn of(bytes: &[u8], before: Option<(&[u8], &Self)>) -> Self {
+        let mut states = vec![Sha256::new()];
+        let (steps, _) = bytes.as_chunks::<STEP>();
+        if let Some((other, known)) = before {
+            let pairs = steps.iter().zip(other.as_chunks::<STEP>().0);
+            let same = pairs.take_while(|(one, other)| one == other).count();
+            states.extend_from_slice(&known.states[1..=same]);
+        }
+        for step in &steps[states.len() - 1..] {
+            let mut state = states[states.len() - 1].clone();
+            state.update(step);
+            states.push(state);
+        }
+        Self { states }
     }
-    digests
+
+    /// Returns the digest of the first `end` of the same bytes.
+    pub(crate) fn digest_of(&self, bytes: &[u8], end: usize) -> String {
+        let at = end / STEP;
+        let mut state = self.states[at].clone();
+        state.update(&bytes[at * STEP..end]);
+        in_hex(&state.finalize())
+    }
 }
 
 fn in_hex(bytes: &[u8]) -> String {
@@ -30,11 +55,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beginnings_have_the_digests_that_they_have_alone() {
-        let bytes = b"what a long beginning has in common";
-        let ends = [20, 0, bytes.len(), 6];
-        let alone: Vec<String> = ends.iter().map(|&end| digest(&bytes[..end])).collect();
-        assert_eq!(digests_of_beginnings(bytes, &ends), alone);
-        assert!(alone[1].starts_with("e3b0c44298fc1c14"), "{}", alone[1]);
+    fn each_beginning_has_the_digest_that_it_has_alone() {
+        let bytes: Vec<u8> = (0..3 * STEP + 7).map(|at| (at % 251) as u8).collect();
+        let states = DigestStates::of(&bytes, None);
+        for end in [0, 1, STEP - 1, STEP, STEP + 1, 3 * STEP, bytes.len()] {
+            assert_eq!(states.digest_of(&bytes, end), digest(&bytes[..end]), "{end}");
+        }
+        assert!(states.digest_of(&bytes, 0).starts_with("e3b0c44298fc1c14"));
+    }
+
+    #[test]
+    fn what_begins_like_other_bytes_is_digested_from_there() {
+        let bytes = vec![7; 3 * STEP + 7];
+        let states = DigestStates::of(&bytes, None);
+        let mut changed = bytes.clone();
+        changed[STEP + 1] = 8;
+        let longer = [bytes.as_slice(), &[9; 2 * STEP]].concat();
+        for other in [changed, longer, bytes[..STEP + 1].to_vec(), Vec::new(), bytes.clone()] {
+            let from_there = DigestStates::of(&other, Some((&bytes, &states)));
+            for end in [other.len(), other.len() / 2] {
+                assert_eq!(from_there.digest_of(&other, end), digest(&other[..end]));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_beginning_is_not_read_again() {
+        // States of other bytes show that they were taken, and not made again.
+        let (bytes, other) = (vec![7; 2 * STEP], vec![8; 2 * STEP]);
+        let foreign = DigestStates::of(&other, None);
+        let taken = DigestStates::of(&bytes, Some((&bytes, &foreign)));
+        assert_eq!(taken.digest_of(&bytes, bytes.len()), digest(&other));
     }
 }

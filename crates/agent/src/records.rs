@@ -11,6 +11,7 @@ mod request_cache;
 mod request_record;
 mod shared_prefix;
 mod usage;
+mod written_body;
 
 pub use request_record::{
     RENDERING, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
@@ -22,6 +23,7 @@ pub(crate) use read_records::read_records;
 pub(crate) use rebuild::{RebuiltRequest, counted_parts, rebuild};
 pub(crate) use request_cache::{RECENT_LINES, RequestCache};
 pub(crate) use shared_prefix::{
-    OutgoingRequest, SequenceDigests, block_digests, last_context_request, recipe_difference,
+    OutgoingRequest, block_digests, last_context_request, recipe_difference,
 };
 pub(crate) use usage::{model_of_run, usage_of_run};
+pub(crate) use written_body::WrittenBody;

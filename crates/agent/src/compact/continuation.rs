@@ -45,7 +45,8 @@ impl Summariser<'_> {
         chat: ChatRequest<'_>,
         cost: &mut SummaryCost,
     ) -> Result<String, SummaryFailure> {
-        let written = request.compile(&self.work.locked.engine, self.goal.summary_room()).await?;
+        let written =
+            request.compile(&self.work.locked.engine, self.goal.summary_room(), None).await?;
         let asking = ModelCall::for_continuation(self.work, request, &written, chat.so_far).await?;
         let answer = self.answer(asking, cost).await?;
         self.accept(&answer, chat.older_tokens)

@@ -220,7 +220,7 @@ impl Summariser<'_> {
         let parts = vec![UiPart::text(part.text())];
         let question = UiMessage::new("summary-request", Role::User, parts);
         let request = PreparedRequest::standalone(block, question);
-        let written = request.compile(&self.work.locked.engine, room).await?;
+        let written = request.compile(&self.work.locked.engine, room, None).await?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
         let answer = self.answer(asking, cost).await?;
         let given = part.previous.map_or(0, |text| (self.count)(text));

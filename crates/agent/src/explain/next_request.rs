@@ -18,7 +18,7 @@ use crate::error::RunError;
 use crate::inbound::promoted_message;
 use crate::inbox::UnreadLedger;
 use crate::records::{
-    OutgoingRequest, RECENT_LINES, RequestTokens, SequenceDigests, SharedPrefix, block_digests,
+    OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests,
     last_context_request, read_records,
 };
 use crate::request::{PreparedRequest, count_unsent};
@@ -121,7 +121,7 @@ impl Engine {
         pruned: &PrunedOutputs,
     ) -> Result<SharedPrefix, RunError> {
         // A request that cannot be compiled is reported when it is needed.
-        let Ok(written) = request.compile(self, self.rules.max_tokens).await else {
+        let Ok(written) = request.compile(self, self.rules.max_tokens, None).await else {
             return Ok(SharedPrefix::unknown());
         };
         let sums = RequestTokens {
@@ -131,15 +131,13 @@ impl Engine {
             ..RequestTokens::default()
         };
         let last = last_context_request(read_records(&*self.store, chat, RECENT_LINES).await?);
-        let sequence = &*written.body.sequence;
         let now = OutgoingRequest {
             recipe: &written.recipe,
             system: &block_digests(&request.blocks),
             system_tokens: &tokens.system,
             tools: request.tools.sha256(),
             tokens: &sums,
-            sequence,
-            digests: &SequenceDigests::of(sequence, last.as_deref()),
+            body: &written.body,
             position: chat.log().view().await?.map(|view| view.position),
             shown: &request.shown,
             pruned,

@@ -10,6 +10,8 @@ use ship_store::ChatKey;
 
 use super::request_record::RequestRecord;
 use super::usage::usage_of_run;
+use super::written_body::WrittenBody;
+use crate::blocking_work::is_large;
 use crate::memory_budget::{MemoryBudget, Weighed};
 use crate::recent_map::RecentMap;
 
@@ -19,6 +21,9 @@ const CHATS_KEPT: usize = 2_048;
 const RUNS_KEPT: usize = 64;
 /// The number of texts that are known to be stored.
 const TEXTS_MAX: usize = 4_096;
+/// The number of chats whose last body is at least kept. A run mostly makes several calls in one chat, and the next body
+/// begins like the last one; with others that run meanwhile, it only costs digesting the beginning again.
+const BODIES_KEPT: usize = 2;
 /// The number of lines that surely contain the last call: it may be sent more than once, and each has an answer.
 pub(crate) const RECENT_LINES: usize = 64;
 
@@ -29,6 +34,8 @@ pub(crate) struct RequestCache {
     last: Mutex<RecentMap<ChatKey, Arc<RequestRecord>>>,
     /// The calls of the last runs that this process has begun, by their ids.
     runs: Mutex<RecentMap<String, RunCalls>>,
+    /// The last body of the chats that were used last.
+    bodies: Mutex<RecentMap<ChatKey, Arc<WrittenBody>>>,
     /// The digests of texts that are stored as blobs.
     stored_texts: Mutex<HashSet<String>>,
 }
@@ -70,6 +77,7 @@ impl RequestCache {
         Self {
             last: Mutex::new(RecentMap::within(budget, CHATS_KEPT)),
             runs: Mutex::new(RecentMap::within(budget, RUNS_KEPT)),
+            bodies: Mutex::new(RecentMap::within(budget, BODIES_KEPT)),
             stored_texts: Mutex::default(),
         }
     }
@@ -83,6 +91,19 @@ impl RequestCache {
     pub(crate) fn remember(&self, chat: &ChatKey, record: Arc<RequestRecord>) {
         if record.is_of_context() {
             self.last.lock().insert(chat.clone(), record);
+        }
+    }
+
+    /// Returns the last body of a chat, if it is kept.
+    pub(crate) fn body(&self, chat: &ChatKey) -> Option<Arc<WrittenBody>> {
+        self.bodies.lock().get(chat).map(Arc::clone)
+    }
+
+    /// Keeps a body for the next call of its chat, unless it is large: those are digested where blocking is allowed, and
+    /// would take the memory of everything else.
+    pub(crate) fn keep_body(&self, chat: &ChatKey, body: &Arc<WrittenBody>) {
+        if !is_large(body.text.len()) {
+            self.bodies.lock().insert(chat.clone(), Arc::clone(body));
         }
     }
 
@@ -120,5 +141,30 @@ impl RequestCache {
     /// Whether the text with this digest is known to be stored as a blob.
     pub(crate) fn is_stored(&self, sha256: &str) -> bool {
         self.stored_texts.lock().contains(sha256)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_body_of_a_chat_is_kept_unless_it_is_large() {
+        let cache = RequestCache::within(&MemoryBudget::new(usize::MAX));
+        let chat: ChatKey = "a".parse().unwrap();
+        let keep = |text: String| {
+            let body = Arc::new(WrittenBody::of(text, None));
+            cache.keep_body(&chat, &body);
+            cache.body(&chat).is_some_and(|kept| Arc::ptr_eq(&kept, &body))
+        };
+        assert!(keep("first".to_owned()));
+        assert!(keep("second".to_owned()));
+        assert!(!keep("x".repeat(1024 * 1024)));
+        assert_eq!(cache.body(&chat).unwrap().text, "second");
+        for other in 0..10 {
+            let body = Arc::new(WrittenBody::of(String::new(), None));
+            cache.keep_body(&format!("other-{other}").parse().unwrap(), &body);
+        }
+        assert!(cache.body(&chat).is_none(), "only few chats have one");
     }
 }

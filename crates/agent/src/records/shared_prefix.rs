@@ -15,9 +15,10 @@ use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 use super::block_digests::first_block;
 use super::rebuild::{RebuiltRequest, rebuild};
 use super::request_record::{RecordedRequest, RequestMessages, RequestRecord, RequestTokens};
+use super::written_body::WrittenBody;
 use crate::blocking_work::{in_place_if, is_large};
 use crate::chat::COMPACTED;
-use crate::digest::{digest, digests_of_beginnings};
+use crate::digest::digest;
 
 /// The part that a request shares with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,9 +70,7 @@ pub(crate) struct OutgoingRequest<'a> {
     pub(crate) system_tokens: &'a [u64],
     pub(crate) tools: &'a str,
     pub(crate) tokens: &'a RequestTokens,
-    pub(crate) sequence: &'a CachedSequence,
-    /// The digests of the sequence, made for the request that it is compared with.
-    pub(crate) digests: &'a SequenceDigests,
+    pub(crate) body: &'a WrittenBody,
     pub(crate) position: Option<Position>,
     pub(crate) shown: &'a [UiMessage],
     pub(crate) pruned: &'a PrunedOutputs,
@@ -89,7 +88,7 @@ impl OutgoingRequest<'_> {
 
     fn tokens_of(&self, bytes: usize) -> u64 {
         let RequestTokens { system, tools, messages, .. } = *self.tokens;
-        self.sequence.tokens_of(bytes, tools, system, messages)
+        self.body.sequence.tokens_of(bytes, tools, system, messages)
     }
 
     /// Compares the request with the one before.
@@ -104,9 +103,8 @@ impl OutgoingRequest<'_> {
             return known;
         }
         // Nearly every request only adds to the one before, and this digest proves it without rebuilding that one.
-        let (bytes, sha256) = &before.stem;
-        if self.digests.beginning.as_ref() == Some(sha256) {
-            let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
+        if self.body.begins_with(&before.stem) {
+            let bytes = usize::try_from(before.stem.0).unwrap_or(usize::MAX);
             return self.shared_prefix(before, self.tokens_of(bytes), None);
         }
         if let Some(difference) = self.replaced_long_log(chat, before).await {
@@ -118,7 +116,7 @@ impl OutgoingRequest<'_> {
             let RequestTokens { system, tools, .. } = *self.tokens;
             return self.shared_prefix(before, system + tools, Some(UNKNOWN.to_owned()));
         };
-        let compare = || self.sequence.common_bytes(&CachedSequence::of(body));
+        let compare = || self.body.sequence.common_bytes(&CachedSequence::of(body));
         let common = in_place_if(is_large(body.len()), compare);
         let difference = match self.difference_in_messages(chat, before, &rebuilt).await {
             Ok(difference) => difference,
@@ -236,31 +234,6 @@ fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
     message.role() == other.role()
         && parts.len() >= others.len()
         && parts[..others.len()] == *others
-}
-
-/// Short digests, which suffice to tell two beginnings of requests apart.
-pub(crate) struct SequenceDigests {
-    /// The digest of as many first bytes as the stem of the request before has; `None` if there are fewer.
-    pub(crate) beginning: Option<String>,
-    /// The length and the digest of the part with which every extended request begins.
-    pub(crate) stem: (u64, String),
-}
-
-impl SequenceDigests {
-    /// Makes the digests of a request. `before` is the request that it will be compared with.
-    pub(crate) fn of(sequence: &CachedSequence, before: Option<&RequestRecord>) -> Self {
-        let (text, stem) = (sequence.text().as_bytes(), sequence.stem().len());
-        let beginning = before.and_then(|before| usize::try_from(before.stem.0).ok());
-        let mut ends = vec![stem];
-        ends.extend(beginning.filter(|&end| end <= text.len()));
-        let mut digests = digests_of_beginnings(text, &ends).into_iter();
-        let mut next = || {
-            let mut digest = digests.next()?;
-            digest.truncate(16);
-            Some(digest)
-        };
-        Self { stem: (stem as u64, next().unwrap_or_default()), beginning: next() }
-    }
 }
 
 /// Returns the digest of each block's text by its name.

@@ -11,15 +11,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::message_counts::count_request;
-use super::prepared_request::{CompiledRequest, PreparedRequest, WrittenBody};
+use super::prepared_request::{CompiledRequest, PreparedRequest};
 use super::stored_texts::{keep_text, last_request, log_not_recorded};
-use crate::blocking_work::{blocking_if_large, in_place_if, is_large};
+use crate::blocking_work::{in_place_if, is_large};
 use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
     OutgoingRequest, RENDERING, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
-    SequenceDigests, SharedPrefix, block_digests, counted_parts, recipe_difference,
+    SharedPrefix, WrittenBody, block_digests, counted_parts, recipe_difference,
 };
 use crate::run_log::{RunLogEntry, RunLogKind};
 
@@ -111,15 +111,11 @@ impl<'a> ModelCall<'a> {
             window,
             is_rough: !is_counted,
         };
-        let WrittenBody { text: body, sha256: body_sha256, sequence } = &compiled.body;
+        let body = &compiled.body;
         let last = match &shown {
             RequestMessages::Summary(_) => Ok(None),
             _ => last_request(work).await,
         };
-        let before = last.as_ref().ok().cloned().flatten();
-        let digested = Arc::clone(sequence);
-        let digest_it = move || SequenceDigests::of(&digested, before.as_deref());
-        let digests = blocking_if_large(body.len(), digest_it).await;
         let shared_prefix = match (&shown, &last) {
             (RequestMessages::Summary(_), _) => SharedPrefix::default(),
             (_, Err(error)) => {
@@ -137,8 +133,7 @@ impl<'a> ModelCall<'a> {
                     system_tokens: &weights.system,
                     tools: prepared.tools.sha256(),
                     tokens: &tokens,
-                    sequence,
-                    digests: &digests,
+                    body,
                     position: Some(*position),
                     shown: &prepared.shown,
                     pruned: &work.pruned().await,
@@ -164,10 +159,10 @@ impl<'a> ModelCall<'a> {
             rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
             show_rules: rules.show_rules(),
-            bytes: body.len() as u64,
-            sha256: body_sha256.clone(),
+            bytes: body.text.len() as u64,
+            sha256: body.sha256(),
             tokens,
-            stem: digests.stem,
+            stem: body.stem(),
             shared_prefix,
         };
         let weight = match counted {
@@ -180,6 +175,9 @@ impl<'a> ModelCall<'a> {
         };
         let record = Arc::new(record);
         write_record(work, &record).await?;
+        if record.is_of_context() {
+            agent.request_cache.keep_body(work.locked.chat.key(), body);
+        }
         Ok(Self { compiled, record, weight })
     }
 
@@ -215,7 +213,8 @@ impl<'a> ModelCall<'a> {
         let resent = Box::new(move |recipe: Recipe, body: &str| {
             let _ = resend_sender.send((recipe, body.to_owned()));
         });
-        let CompiledRequest { request, body: WrittenBody { text: body, .. }, .. } = self.compiled;
+        let CompiledRequest { request, body, .. } = self.compiled;
+        let body = &body.text;
         let mut answering =
             work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
         let mut sent = (Arc::clone(&self.record), Cow::Borrowed(body.as_str()));
@@ -354,24 +353,22 @@ async fn record_resent(
     (recipe, body): (Recipe, String),
 ) -> (Arc<RequestRecord>, Cow<'static, str>) {
     write_answer(work, &before, &RequestAnswer::Failed("refused".to_owned())).await;
-    let (new, stem, common, is_changed) = in_place_if(is_large(body.len()), || {
-        let (old, new) = (CachedSequence::of(&old), CachedSequence::of(&body));
-        let (stem, common) = (SequenceDigests::of(&new, None).stem, new.common_bytes(&old));
-        let is_changed = old != new;
-        (new, stem, common, is_changed)
+    let (old, new) = in_place_if(is_large(body.len()), || {
+        (CachedSequence::of(&old), WrittenBody::of(body, None))
     });
+    let common = new.sequence.common_bytes(&old);
     let tokens = &before.tokens;
-    let difference = recipe_difference(&before.recipe, &recipe).filter(|_| is_changed);
+    let difference = recipe_difference(&before.recipe, &recipe).filter(|_| new.sequence != old);
     let record = Arc::new(RequestRecord {
         id: new_id(work),
         ts: work.locked.engine.clock.now(),
         recipe,
-        bytes: body.len() as u64,
-        sha256: in_place_if(is_large(body.len()), || digest(body.as_bytes())),
-        stem,
+        bytes: new.text.len() as u64,
+        sha256: new.sha256(),
+        stem: new.stem(),
         shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
-            tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
+            tokens: new.sequence.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
             difference,
         },
         ..(*before).clone()
@@ -379,8 +376,8 @@ async fn record_resent(
     if let Err(error) = write_record(work, &record).await {
         log_not_recorded(work, &error);
     }
-    work.log(body_log_entry(work, &record, &body));
-    (record, body.into())
+    work.log(body_log_entry(work, &record, &new.text));
+    (record, new.text.into())
 }
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {

@@ -6,13 +6,13 @@ use ship_context::compact::PrunedOutputs;
 use ship_context::{SystemBlock, file_tokens_at_most, surely_fits};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{CachedSequence, ProviderError, Recipe, Request};
+use ship_provider::{ProviderError, Recipe, Request};
 
 use super::message_counts::count_request;
 use crate::blocking_work::{blocking, is_large};
 use crate::chat::show_messages;
-use crate::digest::digest;
 use crate::engine::{ActiveRun, Engine};
+use crate::records::WrittenBody;
 use crate::tokens::{OfferedTools, RequestPieces};
 
 /// The content of a request before it is compiled.
@@ -97,7 +97,8 @@ impl PreparedRequest {
         answer_max: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
         let engine = &work.locked.engine;
-        let written = self.compile(engine, answer_max).await?;
+        let before = engine.request_cache.body(work.locked.chat.key());
+        let written = self.compile(engine, answer_max, before.clone()).await?;
         let Some(window) = engine.window_tokens() else { return Ok(written) };
         let bytes = written.body.text.len();
         // A token has at least one byte, so most requests need not be counted. An unknown provider may count half as
@@ -117,7 +118,7 @@ impl PreparedRequest {
         if room >= answer_max {
             return Ok(CompiledRequest { body, ..written });
         }
-        self.compile(engine, room).await
+        self.compile(engine, room, before).await
     }
 
     /// Returns a number of tokens that a body of so many bytes does not reach, from the counts of its pieces. What is
@@ -131,24 +132,27 @@ impl PreparedRequest {
         engine.token_meter.at_most(counted + 3 * around)
     }
 
-    /// Compiles the request for an answer of at most so many tokens.
+    /// Compiles the request for an answer of at most so many tokens. `before` is a body with which the new one probably
+    /// begins.
     pub(crate) async fn compile(
         &self,
         engine: &Engine,
         max_tokens: u64,
+        before: Option<Arc<WrittenBody>>,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
         let longest = engine.token_meter.limits().answer;
         let max_tokens = longest.map_or(max_tokens, |longest| longest.min(max_tokens));
         let recipe = engine.provider.recipe();
+        let digested = move |text| WrittenBody::of(text, before.as_deref());
         let body = match is_large(self.size().bytes) {
-            false => WrittenBody::of(recipe.body(&self.request(max_tokens))?),
+            false => digested(recipe.body(&self.request(max_tokens))?),
             true => {
                 let (prepared, recipe) = (self.clone(), recipe.clone());
-                let write = move || recipe.body(&prepared.request(max_tokens)).map(WrittenBody::of);
+                let write = move || recipe.body(&prepared.request(max_tokens)).map(digested);
                 blocking(write).await?
             }
         };
-        Ok(CompiledRequest { request: self.request(max_tokens), recipe, body })
+        Ok(CompiledRequest { request: self.request(max_tokens), recipe, body: Arc::new(body) })
     }
 
     fn request(&self, max_tokens: u64) -> Request<'_> {
@@ -160,21 +164,7 @@ impl PreparedRequest {
 pub(crate) struct CompiledRequest<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) recipe: Recipe,
-    pub(crate) body: WrittenBody,
-}
-
-/// A body with what a record says of it, which is made on the same thread.
-pub(crate) struct WrittenBody {
-    pub(crate) text: String,
-    pub(crate) sha256: String,
-    pub(crate) sequence: Arc<CachedSequence>,
-}
-
-impl WrittenBody {
-    fn of(text: String) -> Self {
-        let (sha256, sequence) = (digest(text.as_bytes()), Arc::new(CachedSequence::of(&text)));
-        Self { text, sha256, sequence }
-    }
+    pub(crate) body: Arc<WrittenBody>,
 }
 
 /// The approximate size of all messages in a request.
