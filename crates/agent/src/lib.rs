@@ -197,7 +197,7 @@ pub use inbound::{AcceptedMessage, Attachment, CallAnswer, Inbound};
 pub use inbox::{ChatQueue, OpenRun, WaitingEntry};
 pub use news::{ChatNews, ChatNewsItem};
 pub use outbound::Outbound;
-pub use project::{OpenAgentError, chosen_model, open_store};
+pub use project::{ModelChoice, OpenAgentError, chosen_model, open_store};
 pub use project_source::{NoProject, ProjectSource};
 pub use records::{
     RENDERING, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,

@@ -17,6 +17,7 @@ use ship_testkit::sim::SimDisk;
 use crate::harness::{KeptLog, chat};
 
 mod costs;
+mod known_models;
 mod learned;
 mod long_talk;
 mod odd_forms;

@@ -5,13 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ship_agent::{Agent, AgentBuilder, chosen_model, open_store};
+use ship_agent::{Agent, AgentBuilder, ModelChoice, chosen_model, open_store};
 use ship_context::contexts::UtteranceLimits;
-use ship_message::json::Json;
-use ship_project::{Address, Project, ProviderName, Secrets, find_root, read_system_texts};
-use ship_store::{
-    About, ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder,
-};
+use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
+use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
 
 use crate::arguments::Arguments;
 use crate::chat_flags::ChatFlags;
@@ -33,8 +30,10 @@ pub(crate) struct Session {
     /// The flags that choose the same project and chat in another command.
     pub(crate) chat_flags: ChatFlags,
     clock: Arc<dyn Clock>,
-    /// The model that was chosen for this command or this chat, instead of the one in the settings.
-    chosen: RefCell<Option<ChosenModel>>,
+    /// The model that the command names.
+    model_of_call: Option<String>,
+    /// The model that answers in the chat.
+    choice: RefCell<ModelChoice>,
     /// The store, once a command has asked for it. The agent has the same: what one of them has read, the other knows.
     store: OnceCell<Arc<dyn Store>>,
     /// The agent, once a command has asked for it.
@@ -50,14 +49,6 @@ pub(crate) struct Session {
 pub(crate) enum TellNewFolder {
     Yes,
     No,
-}
-
-/// A model that a person chose, and where.
-#[derive(Clone)]
-pub(crate) struct ChosenModel {
-    pub(crate) name: String,
-    /// Whether it is kept with the chat, and was not chosen for this command alone.
-    pub(crate) is_kept: bool,
 }
 
 impl Session {
@@ -79,9 +70,8 @@ impl Session {
             json: arguments.json,
             chat_flags: ChatFlags::new(arguments),
             clock: Arc::new(SystemClock),
-            chosen: RefCell::new(
-                arguments.model.clone().map(|name| ChosenModel { name, is_kept: false }),
-            ),
+            model_of_call: arguments.model.clone(),
+            choice: RefCell::default(),
             store: OnceCell::new(),
             agent: RefCell::default(),
         })
@@ -89,14 +79,15 @@ impl Session {
 
     /// Adopts the model that is kept with the chat, unless the command names one.
     pub(crate) async fn adopt_model(&self) {
-        if self.chosen.borrow().is_some() {
-            return;
-        }
-        // A chat that cannot be read is reported by the command that needs it.
-        let Ok(store) = self.store() else { return };
-        let Ok(Some(chat)) = store.open(&self.chat).await else { return };
-        let kept = chat.about().await.ok().and_then(|about| about.model);
-        *self.chosen.borrow_mut() = kept.map(|name| ChosenModel { name, is_kept: true });
+        let choice = self.choice_in(&self.chat).await;
+        *self.choice.borrow_mut() = choice;
+    }
+
+    /// Returns the model that answers in a chat. A chat that cannot be read is reported by the command that needs it.
+    async fn choice_in(&self, chat: &ChatKey) -> ModelChoice {
+        let Ok(store) = self.store() else { return ModelChoice::Settings };
+        let of_call = self.model_of_call.clone();
+        ModelChoice::of_chat(&*store, chat, of_call).await.unwrap_or_default()
     }
 
     /// Chooses the model of the chat from now on; `None` goes back to the one in the settings.
@@ -104,11 +95,8 @@ impl Session {
         if self.is_offline() {
             return Err(self.no_models());
         }
-        let about = About { channel: Some("terminal".to_owned()), ..About::default() };
-        let chat = self.store()?.create(&self.chat, about).await?;
-        let about = chat.about().await?;
-        chat.set_about(About { model: name.clone(), ..about }).await?;
-        *self.chosen.borrow_mut() = name.map(|name| ChosenModel { name, is_kept: true });
+        let kept = ModelChoice::keep(&*self.store()?, &self.chat, TERMINAL, name).await?;
+        *self.choice.borrow_mut() = kept;
         self.flush_log();
         *self.agent.borrow_mut() = None;
         Ok(())
@@ -119,17 +107,14 @@ impl Session {
         Some(&self.chat).filter(|_| self.is_chat_named)
     }
 
-    /// Returns the model that was chosen instead of the one in the settings.
-    pub(crate) fn chosen_model(&self) -> Option<ChosenModel> {
-        self.chosen.borrow().clone()
+    /// Returns which model answers in this chat.
+    pub(crate) fn model_choice(&self) -> ModelChoice {
+        self.choice.borrow().clone()
     }
 
     /// Returns the project with the model that answers in this chat.
     fn project_of_chat(&self) -> Project {
-        match &*self.chosen.borrow() {
-            Some(chosen) => self.project.clone().with_model(&chosen.name),
-            None => self.project.clone(),
-        }
+        self.choice.borrow().apply(&self.project)
     }
 
     /// Returns the agent of the project. Warns about texts that exist but cannot be used.
@@ -139,7 +124,7 @@ impl Session {
         }
         let choice = self.project.provider();
         // The chat may have been answered by a provider whose key is gone.
-        let is_wanted_now = self.chosen_model().is_some_and(|chosen| !chosen.is_kept);
+        let is_wanted_now = self.model_of_call.is_some();
         if is_wanted_now && choice.provider == ProviderName::Offline {
             return Err(self.no_models());
         }
@@ -152,11 +137,23 @@ impl Session {
         if let Err(problem) = self.store()?.memory(&self.chat).await {
             self.warn_of_text(&problem);
         }
-        let project = self.project_of_chat();
-        let builder = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?;
-        let agent = builder.shared_store(self.store()?).build();
+        let agent = self.build_agent(&self.choice.borrow())?;
         *self.agent.borrow_mut() = Some(agent.clone());
         Ok(agent)
+    }
+
+    /// Returns an agent with the model that answers in another chat.
+    pub(crate) async fn agent_in(&self, chat: &ChatKey) -> Result<Agent, Failure> {
+        match *chat == self.chat {
+            true => self.agent().await,
+            false => self.build_agent(&self.choice_in(chat).await),
+        }
+    }
+
+    fn build_agent(&self, choice: &ModelChoice) -> Result<Agent, Failure> {
+        let project = choice.apply(&self.project);
+        let builder = AgentBuilder::from_project(&project, Arc::clone(&self.clock))?;
+        Ok(builder.shared_store(self.store()?).build())
     }
 
     /// Warns about a text that exists but cannot be used.
@@ -255,31 +252,6 @@ impl Session {
         }
     }
 
-    /// Returns the names of the models that are known here: the one of the settings, the one of the chat, and those
-    /// that the host has shown something of.
-    pub(crate) fn known_models(&self) -> Vec<String> {
-        if self.is_offline() {
-            return Vec::new();
-        }
-        let mut names: Vec<String> = chosen_model(&self.project).into_iter().collect();
-        names.extend(self.chosen_model().map(|chosen| chosen.name));
-        names.extend(self.models_of_host());
-        let mut seen = std::collections::HashSet::new();
-        names.retain(|name| seen.insert(name.clone()));
-        names
-    }
-
-    /// Returns the models in the memory of hosts that belong to this provider. It is only a help: a file that cannot be
-    /// read has none.
-    fn models_of_host(&self) -> Vec<String> {
-        let file = self.project.root().join(".ship/hosts.json");
-        let json = std::fs::read(file).ok().and_then(|bytes| Json::parse_bytes(&bytes).ok());
-        let provider = self.project.provider().provider;
-        let address = self.project.settings().llm.base_url.as_ref().map(Address::masked);
-        let address = address.as_deref().unwrap_or_default().trim_end_matches('/');
-        models_in(json.as_ref(), provider.as_str(), address)
-    }
-
     /// Whether the offline model answers.
     pub(crate) fn is_offline(&self) -> bool {
         self.project.provider().provider == ProviderName::Offline
@@ -369,31 +341,4 @@ pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
 pub(crate) fn environment_secrets() -> Secrets {
     let variables: Vec<(String, String)> = environment().collect();
     Secrets::collect(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())), [])
-}
-
-/// Returns the models of a provider at an address in the memory of hosts, whose keys are provider, address and model.
-fn models_in(hosts: Option<&Json>, provider: &str, address: &str) -> Vec<String> {
-    let hosts = hosts.and_then(|json| json.get("hosts")?.as_object());
-    let model = |host: &str| {
-        let (at, model) = host.strip_prefix(provider)?.trim_start().split_once(' ')?;
-        at.starts_with(address).then(|| model.to_owned())
-    };
-    hosts.into_iter().flat_map(|hosts| hosts.keys()).filter_map(model).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_models_that_a_host_has_shown_are_known_by_name() {
-        let hosts = r#"{"v":1,"hosts":{
-            "openai https://a.test/v1 gpt-5":{},"openai https://b.test big":{},"anthropic https://a.test tiny":{}
-        }}"#;
-        let hosts = Json::parse(hosts).unwrap();
-        let models = |address: &str| models_in(Some(&hosts), "openai", address);
-        assert_eq!(models("https://a.test"), ["gpt-5"]);
-        assert_eq!(models(""), ["gpt-5", "big"]);
-        assert!(models_in(None, "openai", "").is_empty());
-    }
 }

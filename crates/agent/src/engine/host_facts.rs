@@ -21,6 +21,8 @@ pub(super) struct HostFacts {
     pub(super) forms: HostForms,
     /// Whether a person was told that the window is unknown.
     pub(super) told_window: bool,
+    /// Whether the host has refused the model as unknown, and has not answered since.
+    pub(super) is_unknown: bool,
 }
 
 impl HostFacts {
@@ -31,6 +33,7 @@ impl HostFacts {
         facts.set_or_remove("rate", self.rate.clone());
         write_forms(self.forms, &mut facts);
         facts.set_or_remove("toldWindow", self.told_window.then(|| true.into()));
+        facts.set_or_remove("unknownModel", self.is_unknown.then(|| true.into()));
         facts
     }
 
@@ -45,6 +48,7 @@ impl HostFacts {
                 .map(|forms| HostForms::named(forms.iter().filter_map(Json::as_str)))
                 .unwrap_or_default(),
             told_window: facts.get("toldWindow").and_then(Json::as_bool) == Some(true),
+            is_unknown: facts.get("unknownModel").and_then(Json::as_bool) == Some(true),
         }
     }
 
@@ -57,6 +61,7 @@ impl HostFacts {
         sizes(self) != sizes(stored)
             || (self.configured, self.forms) != (stored.configured, stored.forms)
             || self.told_window != stored.told_window
+            || self.is_unknown != stored.is_unknown
             || differs(self.limits.accepted as f64, stored.limits.accepted as f64)
             || match (factor(self), factor(stored)) {
                 (Some(new), Some(old)) => differs(new, old),
@@ -97,6 +102,9 @@ mod tests {
         let forms = HostForms::default().with(ship_provider::HostForm::NoTools);
         assert!(HostFacts { forms, ..stored.clone() }.is_news_to(&stored));
         assert!(HostFacts { told_window: true, ..stored.clone() }.is_news_to(&stored));
+        let unknown = HostFacts { is_unknown: true, ..stored.clone() };
+        assert!(unknown.is_news_to(&stored));
+        assert_eq!(HostFacts::from_object(&unknown.to_object()), unknown);
         assert!(stored.is_news_to(&HostFacts::default()));
     }
 }

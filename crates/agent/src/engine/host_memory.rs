@@ -3,8 +3,10 @@
 //! What another process has learned is taken over before each run and before each write. If two write at the same
 //! moment, one of them is refused, reads what the other has written, and writes again.
 
+use std::collections::HashSet;
+
 use ship_message::json::{Json, Object};
-use ship_provider::HostForm;
+use ship_provider::{HostForm, ProviderError};
 use ship_store::{ChatKey, RecordError};
 use tokio::sync::Mutex;
 
@@ -20,10 +22,21 @@ const ATTEMPTS: usize = 10;
 #[derive(Default)]
 pub(crate) struct HostMemory(Mutex<KnownFacts>);
 
+/// The models of a host, by what it has shown.
+#[derive(Default)]
+pub(crate) struct HostModels {
+    /// The models that have answered, the newest last.
+    pub(crate) answered: Vec<String>,
+    /// The models that it has refused as unknown.
+    pub(crate) unknown: HashSet<String>,
+}
+
 #[derive(Default)]
 struct KnownFacts {
     /// The facts as they were last read or written.
     stored: HostFacts,
+    /// Whether the host has last refused the model as unknown; `None` before this process has heard of it.
+    is_unknown: Option<bool>,
     /// Whether this process has told a person that the window is unknown.
     has_told_window: bool,
     /// Whether this process has logged that facts cannot be read or written.
@@ -113,6 +126,7 @@ impl Engine {
             // The provider may have left out forms that its settings exclude. They are still what the host wants.
             forms: self.provider.forms().union(known.stored.forms),
             told_window: known.has_told_window || known.stored.told_window,
+            is_unknown: known.is_unknown.unwrap_or(known.stored.is_unknown),
         }
     }
 
@@ -128,11 +142,42 @@ impl Engine {
         Some(facts)
     }
 
+    /// Learns from the end of a model call whether the host has the model.
+    pub(crate) async fn learn_of_model(&self, answered: Result<(), &ProviderError>) {
+        let is_unknown = match answered {
+            Ok(()) => false,
+            Err(ProviderError::Model { .. }) => true,
+            Err(_) => return,
+        };
+        self.host_memory.0.lock().await.is_unknown = Some(is_unknown);
+    }
+
+    /// Returns the models of which the host of this one has shown whether it has them. It is only a help: a record that
+    /// cannot be read has none.
+    pub(crate) async fn models_of_host(&self) -> HostModels {
+        let Some(prefix) = self.host_prefix() else { return HostModels::default() };
+        let record = HostsRecord::read(self.store.records()).await.unwrap_or_default();
+        let mut models = HostModels::default();
+        for (model, facts) in record.facts_behind(&prefix) {
+            let facts = HostFacts::from_object(facts);
+            if facts.is_unknown {
+                models.unknown.insert(model.to_owned());
+            } else if facts.limits.accepted > 0 {
+                models.answered.push(model.to_owned());
+            }
+        }
+        models
+    }
+
     /// Returns the name under which the host's facts are kept; `None` for a model without a host.
     fn host_name(&self) -> Option<String> {
-        let provider = &self.provider;
-        let address = self.project.mask(provider.address()?);
-        Some(format!("{} {address} {}", provider.name(), provider.model()))
+        Some(self.host_prefix()? + self.provider.model())
+    }
+
+    /// Returns the beginning that the names of all models of a host have.
+    fn host_prefix(&self) -> Option<String> {
+        let address = self.project.mask(self.provider.address()?);
+        Some(format!("{} {address} ", self.provider.name()))
     }
 
     /// Tells a person before the first request that the window is unknown, as far as it is known then. The log is not

@@ -38,6 +38,17 @@ impl HostsRecord {
         hosts.and_then(|hosts| hosts.get(host)?.as_object().cloned()).unwrap_or_default()
     }
 
+    /// Returns what is known of the hosts whose names begin with `prefix`, by the rest of their names.
+    pub(super) fn facts_behind<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Object)> {
+        let hosts = self.value.get("hosts").filter(|_| !self.is_newer());
+        let hosts = hosts.and_then(Json::as_object).into_iter().flat_map(Object::iter);
+        hosts
+            .filter_map(move |(host, facts)| Some((host.strip_prefix(prefix)?, facts.as_object()?)))
+    }
+
     /// Replaces what is known of a host, and leaves the other hosts as they are. The record of a newer program stays.
     pub(super) async fn put(
         self,

@@ -248,6 +248,7 @@ impl<'a> ModelCall<'a> {
             Err(error) => RequestAnswer::Failed(error.code().to_owned()),
         };
         write_answer(work, &record, &answer).await;
+        work.locked.engine.learn_of_model(answered.as_ref().map(|_| ())).await;
         work.locked.engine.keep_host_facts(work.locked.chat.key()).await;
         answered
     }

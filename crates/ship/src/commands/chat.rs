@@ -19,7 +19,7 @@ use std::io::IsTerminal;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, ChatNews};
+use ship_agent::{Agent, ChatNews, ModelChoice};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::answer_cost::AnswerCost;
@@ -304,18 +304,20 @@ impl ChatScreen<'_> {
             self.news = self.agent.news(&self.session.chat).await?;
         }
         let model = self.session.describe_model();
-        self.print_note(&match self.session.chosen_model() {
-            Some(chosen) if chosen.is_kept => {
+        self.print_note(&match self.session.model_choice() {
+            ModelChoice::Chat(_) => {
                 format!("{model}, in this chat; /model - returns to the model in the settings.")
             }
-            Some(_) => format!("{model}, until you leave."),
-            None if self.session.is_offline() => {
+            ModelChoice::Call(_) => format!("{model}, until you leave."),
+            ModelChoice::Settings if self.session.is_offline() => {
                 let way = self.session.way_to_real_model();
                 way.map_or_else(|| model.clone(), |way| format!("{model}. {way}"))
             }
-            None => format!("{model}; /model NAME chooses another one for this chat."),
+            ModelChoice::Settings => {
+                format!("{model}; /model NAME chooses another one for this chat.")
+            }
         })?;
-        match self.session.known_models() {
+        match self.agent.known_models(&self.session.project).await {
             known if known.len() > 1 => {
                 self.print_note(&format!("Known here: {}", known.join(", ")))
             }
@@ -508,7 +510,7 @@ async fn update_words(
     session: &Session,
     agent: &Agent,
 ) -> Result<(), Failure> {
-    completions.set_models(session.known_models());
+    completions.set_models(agent.known_models(&session.project).await);
     let Some(contexts) = agent.contexts(&session.chat).await? else { return Ok(()) };
     let messages = active_messages(&*session.store()?, &session.chat).await?;
     let messages = last_messages(messages.iter(), session.project.settings());

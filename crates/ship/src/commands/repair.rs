@@ -29,7 +29,7 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
         let planned = plan(&*store, &key).await;
         let repaired = match planned.as_ref().is_ok_and(|planned| !planned.found.is_empty()) {
             // The model must be there that answers what has waited meanwhile.
-            true if !dry_run => repair(&session.agent().await?, &key).await,
+            true if !dry_run => repair(&session.agent_in(&key).await?, &key).await,
             _ => planned,
         };
         match repaired {
@@ -67,6 +67,7 @@ async fn repair(agent: &Agent, key: &ChatKey) -> Result<RepairReport, Failure> {
     let repaired = agent.repair(key).await;
     // This command prints them itself.
     drop(agent.take_repairs());
+    agent.flush_log();
     repaired.map_err(command_failure)
 }
 
