@@ -215,7 +215,11 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
-    async fn act_on(&mut self, line: &str) -> Result<ChatAction, Failure> {
+    async fn act_on(&mut self, text: &str) -> Result<ChatAction, Failure> {
+        let (line, rest) = slash::split_command(text);
+        if let (Some(rest), Some(keyboard)) = (rest, self.input.keyboard()) {
+            keyboard.typed().put_draft_first(rest);
+        }
         match self.interpret_line(line) {
             LineMeaning::Nothing => {}
             LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,

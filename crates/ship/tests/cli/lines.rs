@@ -125,6 +125,27 @@ fn the_lines_of_a_paste_without_marks_are_one_message_too() {
 }
 
 #[test]
+fn a_command_that_is_pasted_with_a_text_is_done_and_the_text_stays_typed() {
+    for paste in ["/context list\rHello", "\u{1b}[200~/context list\nHello\u{1b}[201~\r"] {
+        let ship = TestShip::new();
+        let mut terminal = chat(&ship);
+        terminal.types("First.\r");
+        until_answered(&mut terminal);
+        terminal.types(paste);
+        if !paste.ends_with('\r') {
+            terminal.until("> /context list\r\nHello");
+            terminal.types("\r");
+        }
+        terminal.until("active");
+        terminal.until("> Hello");
+        terminal.types(" there.\r");
+        until_answered(&mut terminal);
+        terminal.leave();
+        assert_eq!(questions(&ship), ["First.", "Hello there."], "{paste:?}");
+    }
+}
+
+#[test]
 fn after_a_chat_the_terminal_shows_what_is_typed_as_before() {
     let ship = TestShip::new();
     let mut shell = std::process::Command::new("/bin/sh");

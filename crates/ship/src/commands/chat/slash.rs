@@ -142,6 +142,15 @@ pub(super) fn command_of_word(line: &str) -> Option<Slash> {
     }
 }
 
+/// Splits a command from the lines behind it: a command is one line, and only `/edit` takes all. A person who pastes a
+/// command with a message means both.
+pub(super) fn split_command(text: &str) -> (&str, Option<&str>) {
+    match text.trim_start().split_once('\n') {
+        Some((line, rest)) if !is_message(line) && !line.starts_with("/edit") => (line, Some(rest)),
+        _ => (text, None),
+    }
+}
+
 /// Whether a line is sent to the agent.
 pub(super) fn is_message(line: &str) -> bool {
     matches!(interpret_line(line), LineMeaning::Message)
@@ -272,6 +281,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(command_of_word(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_one_line_and_what_is_below_it_stays_typed() {
+        for (text, line, rest) in [
+            ("/model\ngpt-5", "/model", Some("gpt-5")),
+            (" \n/new Trip\nHello\n/context", "/new Trip", Some("Hello\n/context")),
+            ("/nwe Trip\nHello", "/nwe Trip", Some("Hello")),
+            ("/model", "/model", None),
+            ("/edit one\ntwo", "/edit one\ntwo", None),
+            ("Hello\n/model", "Hello\n/model", None),
+            ("//model\nHello", "//model\nHello", None),
+            ("/etc/hosts\nis a file", "/etc/hosts\nis a file", None),
+        ] {
+            assert_eq!(split_command(text), (line, rest), "{text:?}");
         }
     }
 

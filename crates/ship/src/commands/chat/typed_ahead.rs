@@ -152,6 +152,12 @@ impl TypedAhead {
         *self = Self { drafts: drafts.into(), ..Self::with_draft(draft) };
     }
 
+    /// Makes a text the draft of the next prompt. Messages behind it must not overtake it, so they become drafts too.
+    pub(crate) fn put_draft_first(&mut self, text: &str) {
+        self.take_back();
+        self.drafts.push_front(text.to_owned());
+    }
+
     /// Returns the messages whose wait was not shown yet.
     pub(crate) fn unshown(&mut self) -> Vec<String> {
         let unshown = self.queue.iter_mut().filter(|message| !message.is_shown);
@@ -309,6 +315,16 @@ mod tests {
         typed.take_back();
         typed.take_back();
         for draft in ["one\ntwo", "/model", "/context list", "three\nhalf", ""] {
+            assert_eq!(typed.take_line(), TypedLine::Draft(draft.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_text_that_comes_back_is_not_overtaken() {
+        let mut typed = TypedAhead::default();
+        ["two\r", "hal"].iter().for_each(|burst| typed.push(burst.as_bytes()));
+        typed.put_draft_first("one");
+        for draft in ["one", "two\nhal", ""] {
             assert_eq!(typed.take_line(), TypedLine::Draft(draft.to_owned()));
         }
     }
