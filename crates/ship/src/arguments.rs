@@ -40,7 +40,7 @@ const EXAMPLES: &str = "Examples:
   ship inspect                   what the model would see
 
 Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept),
-  130 stopped with Ctrl-C, 143 ended by SIGTERM";
+  129 the terminal was closed, 130 stopped with Ctrl-C, 143 ended by SIGTERM";
 
 /// What `ship` alone prints: enough to begin.
 const FIRST_HELP: &str = "Turn a folder into an agent that never loses the thread.

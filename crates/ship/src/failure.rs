@@ -33,6 +33,9 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The exit code of a command that was ended by SIGTERM, as shells report it.
 pub(crate) const TERMINATED: u8 = 143;
 
+/// The exit code of a command whose terminal was closed, as shells report it.
+pub(crate) const HUNG_UP: u8 = 129;
+
 /// One problem and its remedy.
 #[derive(Debug)]
 pub(crate) struct ReportedProblem {

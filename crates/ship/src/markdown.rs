@@ -79,11 +79,6 @@ impl Markdown {
         Self { look, wrap, held, before, place, fence, rows: Rows::default() }
     }
 
-    /// Whether the text so far has an open code block.
-    pub(crate) fn is_in_code(&self) -> bool {
-        self.fence.is_some()
-    }
-
     /// Returns the text to print after the next piece.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         if self.look == LineStyle::Verbatim {

@@ -65,13 +65,13 @@ impl CursorPlace {
 
 /// What a person has typed meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum TypedBeside {
-    #[default]
-    Nothing,
+pub(crate) struct TypedBeside {
+    /// The number of messages that wait.
+    pub(crate) queued: usize,
+    /// The last message that waits.
+    pub(crate) last: String,
     /// A text that is not finished.
-    Draft(String),
-    /// A message that waits, and was not shown in a line of its own yet.
-    Queued(String),
+    pub(crate) draft: String,
 }
 
 /// The line about what is going on.
@@ -108,7 +108,7 @@ impl ProgressLine {
         Self {
             began,
             text: text.into(),
-            typed: TypedBeside::Nothing,
+            typed: TypedBeside::default(),
             printed_at: began,
             frames,
             frame: 0,
@@ -146,7 +146,7 @@ impl ProgressLine {
     pub(crate) fn show_typed(&mut self, typed: TypedBeside, cursor: CursorPlace) {
         let is_new = self.typed != typed;
         self.typed = typed;
-        let is_wanted = self.typed != TypedBeside::Nothing && self.shown.is_none();
+        let is_wanted = self.typed != TypedBeside::default() && self.shown.is_none();
         if self.is_animated() && (is_wanted || is_new && self.shown.is_some()) {
             self.draw(cursor);
         }
@@ -218,20 +218,27 @@ fn render(
         seconds => format!(" · {}", format_seconds(seconds)),
     };
     let room = columns.saturating_sub(1);
-    let typed = match typed {
-        TypedBeside::Nothing => String::new(),
-        // The draft has its place at the cursor, and its end is seen.
-        TypedBeside::Draft(draft) => {
-            format!(" > {}", table::fit_end(&output::on_one_line(draft), room / 2))
-        }
-        TypedBeside::Queued(text) => {
-            format!(" (queued: {})", table::fit(&output::on_one_line(text), room / 2))
-        }
-    };
+    let typed = typed.render(room / 2);
     let text = output::escape_unprintable(text).replace(['\n', '\t'], " ");
     let text =
         table::fit(&text, room.saturating_sub(2 + table::width(&time) + table::width(&typed)));
     table::fit(&format!("{spinner} {text}{time}{typed}"), room)
+}
+
+impl TypedBeside {
+    /// Returns what is shown behind the activity, with texts of at most so many columns.
+    fn render(&self, columns: usize) -> String {
+        let last = || table::fit(&output::on_one_line(&self.last), columns);
+        // The draft has its place at the cursor, and its end is seen.
+        let draft = || table::fit_end(&output::on_one_line(&self.draft), columns);
+        match (self.queued, self.draft.is_empty()) {
+            (0, true) => String::new(),
+            (0, false) => format!(" > {}", draft()),
+            (1, true) => format!(" (queued: {})", last()),
+            (queued, true) => format!(" ({queued} queued, last: {})", last()),
+            (queued, false) => format!(" ({queued} queued) > {}", draft()),
+        }
+    }
 }
 
 /// Formats a duration: `3 s`, `2 min 5 s`.
@@ -250,7 +257,7 @@ mod tests {
     #[test]
     fn a_frame_says_what_goes_on_and_for_how_long_and_is_narrower_than_the_terminal() {
         let text = "waiting for gpt-4o";
-        let nothing = TypedBeside::Nothing;
+        let nothing = TypedBeside::default();
         let at =
             |seconds, columns| render(text, Duration::from_secs(seconds), &nothing, 2, columns);
         assert_eq!(at(0, 80), "⠹ waiting for gpt-4o");
@@ -260,13 +267,20 @@ mod tests {
         for columns in 2..40 {
             assert!(table::width(&at(3600, columns)) < columns, "{columns}: {}", at(3600, columns));
         }
-        let beside = |typed, columns| render(text, Duration::from_secs(3), &typed, 2, columns);
-        let typed = |draft: &str, columns| beside(TypedBeside::Draft(draft.to_owned()), columns);
-        assert_eq!(typed("and\nthen", 80), "⠹ waiting for gpt-4o · 3 s > and ⏎ then");
-        assert_eq!(typed("and then what", 30), "⠹ wait… · 3 s > and then what");
-        assert_eq!(typed("and then what else", 30), "⠹ wai… · 3 s > …hen what else");
-        let queued = beside(TypedBeside::Queued("and\nthen".to_owned()), 80);
-        assert_eq!(queued, "⠹ waiting for gpt-4o · 3 s (queued: and ⏎ then)");
+        let beside = |queued, last: &str, draft: &str, columns| {
+            let typed = TypedBeside { queued, last: last.to_owned(), draft: draft.to_owned() };
+            render(text, Duration::from_secs(3), &typed, 2, columns)
+        };
+        for (shown, expected) in [
+            (beside(0, "", "and\nthen", 80), "⠹ waiting for gpt-4o · 3 s > and ⏎ then"),
+            (beside(0, "", "and then what", 30), "⠹ wait… · 3 s > and then what"),
+            (beside(0, "", "and then what else", 30), "⠹ wai… · 3 s > …hen what else"),
+            (beside(1, "a\nb", "", 80), "⠹ waiting for gpt-4o · 3 s (queued: a ⏎ b)"),
+            (beside(2, "a", "", 80), "⠹ waiting for gpt-4o · 3 s (2 queued, last: a)"),
+            (beside(2, "a", "and", 80), "⠹ waiting for gpt-4o · 3 s (2 queued) > and"),
+        ] {
+            assert_eq!(shown, expected);
+        }
         let wide = render("走る 走る 走る", Duration::from_secs(10), &nothing, 2, 16);
         assert_eq!((wide.as_str(), table::width(&wide)), ("⠹ 走る … · 10 s", 15));
         let odd = render("a\nb\u{1b}[2J", Duration::ZERO, &nothing, 2, 80);

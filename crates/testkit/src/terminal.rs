@@ -150,6 +150,11 @@ impl Terminal {
         self.signal(Signal::TERM);
     }
 
+    /// Closes the window, as the system tells the command.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

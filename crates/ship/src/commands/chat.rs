@@ -12,6 +12,7 @@ mod recap;
 mod run_outcome;
 mod slash;
 mod typed_ahead;
+mod typed_file;
 mod undo;
 
 use std::cell::Cell;
@@ -34,7 +35,7 @@ use super::message_exchange::{
 use super::message_line::last_messages;
 use super::run_screen::{RunCost, Screen, ScreenCommand};
 use crate::arguments::parse_model;
-use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+use crate::failure::{Failure, HUNG_UP, INTERRUPTED, TERMINATED};
 use crate::output;
 use crate::session::{Session, TellNewFolder};
 use crate::style::Style;
@@ -53,12 +54,16 @@ pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode,
     }
     let failure = |error: std::io::Error| Failure::from_other("system", &error);
     let mut termination = signal(SignalKind::terminate()).map_err(failure)?;
-    tokio::select! {
+    let mut hangup = signal(SignalKind::hangup()).map_err(failure)?;
+    let exit_code = tokio::select! {
         biased;
-        // The terminal is left as it was. Everything that was accepted is on disk.
-        _ = termination.recv() => Ok(ExitCode::from(TERMINATED)),
-        ended = converse(session, first_line) => ended,
-    }
+        _ = termination.recv() => TERMINATED,
+        _ = hangup.recv() => HUNG_UP,
+        ended = converse(session, first_line) => return ended,
+    };
+    // The terminal is left as it was. Everything that was accepted or typed ahead is on disk.
+    output::print_notice("ended by a signal; `ship chat` comes back here");
+    Ok(ExitCode::from(exit_code))
 }
 
 async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
@@ -78,6 +83,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
     };
     if chat.input.is_interactive() && !session.json {
         chat.greet().await?;
+        chat.take_back_typed()?;
         chat.agent.warn_of_unknown_window(&session.chat).await;
     }
     // The unfinished work of an interrupted run comes first.
@@ -149,6 +155,16 @@ impl ChatScreen<'_> {
             lines.extend(recap.iter().map(|line| fit(line)));
         }
         output::print_line(&lines.join("\n"))
+    }
+
+    /// Brings back what was typed ahead when the chat ended.
+    fn take_back_typed(&self) -> Result<(), Failure> {
+        let Some(keyboard) = self.input.keyboard() else { return Ok(()) };
+        match keyboard.take_left() {
+            Ok(false) => Ok(()),
+            Ok(true) => self.print_note("(what you typed when the chat ended is at the prompt)"),
+            Err(error) => self.print_failure(Failure::from_other("system", &error)),
+        }
     }
 
     /// Returns the exit code. A person has seen what failed; a program behind a pipe learns it from the code.

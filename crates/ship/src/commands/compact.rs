@@ -151,8 +151,6 @@ async fn run_with_notices<T>(
     running: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let mut running = pin!(running);
-    // The reader of the output may go away; the compaction still continues to its end.
-    let mut shown = Ok(());
     let mut untold = pin!(tokio::time::sleep(UNTOLD));
     let mut is_late = false;
     let mut latest = MAKING_ROOM.to_owned();
@@ -160,7 +158,7 @@ async fn run_with_notices<T>(
         tokio::select! {
             // The result is checked first, so that no progress is printed after the end.
             biased;
-            result = &mut running => return shown.and(result),
+            result = &mut running => return result,
             () = &mut untold, if !is_late && !activity.is_shown() => {
                 is_late = true;
                 output::print_notice(&latest);
@@ -175,24 +173,13 @@ async fn run_with_notices<T>(
                 latest = text.to_owned();
             }
             () = until_next_look(keyboard) => {
-                if shown.is_ok() {
-                    shown = show_typed(activity, keyboard);
+                if let Some(keyboard) = keyboard {
+                    activity.show_typed(keyboard.beside(), CursorPlace::LineStart);
                 }
             }
             () = activity.next_frame(CursorPlace::LineStart) => {}
         }
     }
-}
-
-/// Shows what the person types meanwhile: the draft beside the activity, and messages that wait above it.
-fn show_typed(activity: &mut RunActivity, keyboard: Option<&Keyboard>) -> Result<(), Failure> {
-    let Some(keyboard) = keyboard else { return Ok(()) };
-    keyboard.queued_lines().iter().try_for_each(|line| {
-        activity.erase();
-        output::print_line(line)
-    })?;
-    activity.show_typed(keyboard.typed().beside(), CursorPlace::LineStart);
-    Ok(())
 }
 
 fn print_nothing_to_compact(session: &Session) -> Result<(), Failure> {

@@ -116,7 +116,7 @@ impl<'a> Screen<'a> {
                 () = self.activity.next_frame(self.cursor) => {}
             }
             if shown.is_ok() {
-                shown = self.show_typed();
+                self.show_typed();
             }
         };
         // The terminal may have shown `^C` at the cursor, perhaps behind the line that is erased.
@@ -172,16 +172,11 @@ impl<'a> Screen<'a> {
         self.end_text()
     }
 
-    /// Shows what the person has typed ahead: messages that wait between two lines, and the rest beside the activity.
-    fn show_typed(&mut self) -> Result<(), Failure> {
-        let Some(keyboard) = self.keyboard else { return Ok(()) };
-        // A note within code would be copied with it.
-        if self.cursor == CursorPlace::LineStart && !self.markdown.is_in_code() {
-            let queued = keyboard.queued_lines();
-            queued.iter().try_for_each(|line| self.print_part(&format!("{line}\n")))?;
+    /// Shows below the answer what the person has typed ahead.
+    fn show_typed(&mut self) {
+        if let Some(keyboard) = self.keyboard {
+            self.activity.show_typed(keyboard.beside(), self.cursor);
         }
-        self.activity.show_typed(keyboard.typed().beside(), self.cursor);
-        Ok(())
     }
 
     /// Shows an event, and those that came with it.

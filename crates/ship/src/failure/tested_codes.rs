@@ -19,6 +19,12 @@ const EXIT_CODES: &[TestedBy] = &[
         "3",
         &["tests::cli::together::a_send_behind_a_stopped_process_names_it_and_keeps_the_message"],
     ),
+    (
+        "129",
+        &[
+            "tests::providers::typed_ahead::what_was_queued_when_the_chat_ended_comes_back_to_its_next_prompts",
+        ],
+    ),
     ("130", &["tests::providers::interrupts::ctrl_c_in_a_send_keeps_what_was_said"]),
     (
         "143",

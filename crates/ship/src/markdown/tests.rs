@@ -137,17 +137,6 @@ fn a_table_is_shown_aligned_once_it_ends_and_a_line_of_code_once_it_is_whole() {
 }
 
 #[test]
-fn a_block_of_code_is_open_until_its_fence_closes() {
-    let mut markdown = Markdown::new(LineStyle::Styled, 60);
-    for (piece, is_in_code) in
-        [("So:\n", false), ("```rust\n", true), ("x\n", true), ("```\n", false)]
-    {
-        let _ = markdown.push(piece);
-        assert_eq!(markdown.is_in_code(), is_in_code, "{piece:?}");
-    }
-}
-
-#[test]
 fn long_lines_break_between_words_and_lists_stand_under_themselves() {
     assert_eq!(shown(20, &["one two three four five six"]), "one two three four\nfive six");
     assert_eq!(

@@ -143,7 +143,9 @@ fn the_logs_of_one_chat_leave_out_the_others() {
 fn the_help_tells_exit_codes_the_pager_and_everything_that_undo_takes_back() {
     let help = |arguments: &[&str]| TestShip::new().run(&[arguments, &["--help"]].concat()).text();
     assert!(
-        help(&[]).contains("\n  130 stopped with Ctrl-C, 143 ended by SIGTERM\n"),
+        help(&[]).contains(
+            "\n  129 the terminal was closed, 130 stopped with Ctrl-C, 143 ended by SIGTERM\n"
+        ),
         "{}",
         help(&[])
     );

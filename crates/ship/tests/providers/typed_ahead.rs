@@ -55,12 +55,11 @@ fn a_message_and_a_draft_are_shown_beside_the_answer_and_come_to_the_next_prompt
     terminal.types("typed ahead\r");
     terminal.until("(queued: typed ahead)");
     terminal.types("and haf\u{7f}l");
-    terminal.until(" > and hal");
+    terminal.until(" (1 queued) > and hal");
     gate.open();
     terminal.until("Second.");
     terminal.until("\u{1b}[K> and hal");
-    let expected =
-        ["> Tell me.", "(queued: typed ahead)", "First.", "> typed ahead", "Second.", "> and hal"];
+    let expected = ["> Tell me.", "First.", "> typed ahead", "Second.", "> and hal"];
     assert_eq!(after_prompt(&terminal), expected);
     terminal.types("f\r");
     terminal.until("Third.");
@@ -77,10 +76,10 @@ fn ctrl_c_brings_everything_that_was_typed_back_to_the_prompt() {
     let mut terminal = waiting_chat(&world);
     for line in ["one", "two", "/model"] {
         terminal.types(&format!("{line}\r"));
-        terminal.until(&format!("(queued: {line})"));
+        terminal.until(&format!(": {line})"));
     }
     terminal.types("hal");
-    terminal.until(" > hal");
+    terminal.until(" (3 queued) > hal");
     world.wait_for(1);
     terminal.interrupt();
     terminal.until("(stopped)");
@@ -95,7 +94,7 @@ fn ctrl_c_brings_everything_that_was_typed_back_to_the_prompt() {
     terminal.until("model-of-tests of openai");
     terminal.until("\u{1b}[K> hal");
     let screen = after_prompt(&terminal);
-    assert_eq!(screen[4..8], ["(stopped)", "> one", "two!", "Aye."], "{screen:#?}");
+    assert_eq!(screen[1..5], ["(stopped)", "> one", "two!", "Aye."], "{screen:#?}");
     terminal.types("\u{3}");
     terminal.until("> ");
     terminal.leave();
@@ -127,7 +126,7 @@ fn a_paste_during_an_answer_is_one_message_with_and_without_marks() {
 }
 
 #[test]
-fn what_is_queued_is_told_between_the_lines_of_an_answer_and_not_in_them() {
+fn what_is_queued_is_shown_below_an_answer_and_never_in_it() {
     let (world, gate) = (world(), Gate::shut());
     let pieces = [Piece::Text("It begins".to_owned()), Piece::call("skills_list", "{}")];
     world.server.then(gate.hold_before(Kind::Call, Speech::new(pieces).without_usage()));
@@ -139,18 +138,62 @@ fn what_is_queued_is_told_between_the_lines_of_an_answer_and_not_in_them() {
     terminal.types("Tell me.\r");
     terminal.until("It");
     terminal.types("and then?\r");
+    terminal.until("(queued: and then?)");
     gate.open();
+    terminal.until("[skills_list]");
     terminal.until("(queued: and then?)");
     second.open();
     terminal.until("Aye.");
     terminal.until("> ");
-    let mut screen = after_prompt(&terminal);
-    // The call is shown before or behind it.
-    screen[2..4].sort();
-    let expected = ["> Tell me.", "It begins", "(queued: and then?)", "[skills_list]", "The end."];
-    assert_eq!(screen[..5], expected, "{screen:#?}");
-    assert_eq!(screen[5..], ["> and then?", "Aye.", ">"], "{screen:#?}");
+    let screen = after_prompt(&terminal);
+    let expected =
+        ["> Tell me.", "It begins", "[skills_list]", "The end.", "> and then?", "Aye.", ">"];
+    assert_eq!(screen, expected);
     terminal.leave();
+}
+
+#[test]
+fn what_was_queued_when_the_chat_ended_comes_back_to_its_next_prompts() {
+    type End = fn(Terminal);
+    let ends: [(End, &str); 3] = [
+        (drop, "> one\r\ntwo"),
+        (|terminal| ended(terminal, Terminal::terminate, 143), "> one\r\ntwo\r\nhal"),
+        (|terminal| ended(terminal, Terminal::hang_up, 129), "> one\r\ntwo\r\nhal"),
+    ];
+    for (end, expected) in ends {
+        let (world, gate) = (world(), Gate::shut());
+        world.server.then(gate.hold(said("Too late.")));
+        let mut terminal = waiting_chat(&world);
+        for line in ["one", "two"] {
+            terminal.types(&format!("{line}\r"));
+            terminal.until(&format!(": {line})"));
+        }
+        terminal.types("hal");
+        terminal.until(" (2 queued) > hal");
+        end(terminal);
+        gate.open();
+        world.server.then(said("First."));
+        world.server.then(said("Aye."));
+        let mut again = world.ship.terminal(60, &["chat"]);
+        again.until("(what you typed when the chat ended is at the prompt)");
+        again.until("First.");
+        again.until(expected);
+        again.types("!\r");
+        again.until("Aye.");
+        again.until("> ");
+        again.leave();
+        let typed = format!("{}!", expected.replace("\r\n", "\n").replace("> ", ""));
+        assert_eq!(questions(&world), ["Tell me.".to_owned(), typed]);
+        let left = world.ship.root().join(".ship/typed").read_dir().expect("a folder").count();
+        assert_eq!(left, 0, "what was sent is not kept beside the chat");
+    }
+}
+
+/// Ends a chat with a signal.
+fn ended(mut terminal: Terminal, signal: fn(&Terminal), code: i32) {
+    signal(&terminal);
+    terminal.until("(ended by a signal; `ship chat` comes back here)");
+    assert_eq!(terminal.exit_code(), code);
 }
 
 #[test]
@@ -177,8 +220,7 @@ fn a_stall_and_what_is_typed_are_shown_below_a_line_that_then_goes_on() {
     terminal.until("Aye.");
     terminal.until("> ");
     let screen = after_prompt(&terminal);
-    assert_eq!(screen[..3], ["> Tell me.", "One half and the other.", "(queued: and then?)"]);
-    assert_eq!(screen[3..], ["> and then?", "Aye.", ">"], "{screen:#?}");
+    assert_eq!(screen, ["> Tell me.", "One half and the other.", "> and then?", "Aye.", ">"]);
     terminal.leave();
 }
 
@@ -210,7 +252,7 @@ fn a_line_that_was_typed_before_a_question_does_not_answer_it() {
     terminal.types("y\r");
     terminal.until("(queued: y)");
     terminal.types("dra");
-    terminal.until(" > dra");
+    terminal.until(" (1 queued) > dra");
     gate.open();
     terminal.until("Allow it? [y/N] ");
     terminal.types("n\r");
@@ -252,10 +294,10 @@ fn lines_that_are_typed_during_a_compaction_wait_each_by_itself_and_so_does_a_dr
     let mut terminal = compacting_chat(&world, &gate);
     for line in ["and then?", "/model"] {
         terminal.types(&format!("{line}\r"));
-        terminal.until(&format!("(queued: {line})"));
+        terminal.until(&format!(": {line})"));
     }
     terminal.types("hal");
-    terminal.until(" > hal");
+    terminal.until(" (2 queued) > hal");
     world.server.then(said("Land."));
     gate.open();
     terminal.until("became a summary");

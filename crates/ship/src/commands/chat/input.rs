@@ -12,6 +12,7 @@ use super::completions::Completions;
 use super::keyboard::Keyboard;
 use super::prompt::LineEditor;
 use super::typed_ahead::TypedLine;
+use super::typed_file::TypedFile;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -50,7 +51,8 @@ impl LineSource {
                 is_interrupted: false,
             });
         }
-        let keyboard = Box::new(Keyboard::take());
+        let typed = TypedFile::new(session.project.root(), &session.chat);
+        let keyboard = Box::new(Keyboard::take(typed));
         let mut editor = LineEditor::open(completions, keyboard.is_taken())
             .map_err(|error| terminal_failure(&error))?;
         // A terminal that can only be read has no place beside its prompt.
@@ -97,7 +99,7 @@ impl LineSource {
 
     /// Waits for a line, and remembers it for the Up key. A line that was typed ahead comes first.
     pub(super) async fn line(&mut self) -> Result<LineInput, Failure> {
-        let typed = self.keyboard().map(|keyboard| keyboard.typed().take_line());
+        let typed = self.keyboard().map(Keyboard::take_line);
         let line = match typed.unwrap_or(TypedLine::Draft(String::new())) {
             TypedLine::Message(text) => {
                 output::print_line(&format!("{PROMPT}{}", output::escape_unprintable(&text)))?;

@@ -1,7 +1,7 @@
 //! Collects what a person types while an answer is shown.
 
 use std::cell::{RefCell, RefMut};
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::pin::pin;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,12 +10,13 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-use super::typed_ahead::TypedAhead;
+use super::typed_ahead::{TypedAhead, TypedLine};
+use super::typed_file::TypedFile;
 use crate::commands::polling;
 use crate::failure::Failure;
 use crate::output;
-use crate::style::{self, Style};
-use crate::table;
+use crate::progress_line::{CursorPlace, ProgressLine, TypedBeside};
+use crate::style;
 
 /// Has the terminal mark the beginning and the end of a paste.
 const MARK_PASTES: &str = "\x1b[?2004h";
@@ -30,6 +31,8 @@ pub(crate) struct Keyboard {
     before: Option<Termios>,
     use_of_keys: KeyUse,
     typed: RefCell<TypedAhead>,
+    /// The file that keeps what was typed, if keys are collected.
+    file: Option<RefCell<TypedFile>>,
 }
 
 /// What happens to the keys between two prompts.
@@ -43,22 +46,26 @@ enum KeyUse {
 
 impl Keyboard {
     /// Takes the keyboard over, where the terminal has a line editor.
-    pub(crate) fn take() -> Self {
-        Self::with_use(KeyUse::Collect, || true)
+    pub(super) fn take(file: TypedFile) -> Self {
+        Self::with_use(KeyUse::Collect, Some(RefCell::new(file)), || true)
     }
 
     /// Hides the keys while an answer is shown, and leaves them to the shell. A command in the background must not
     /// touch its terminal: the system would stop it.
     pub(crate) fn hide() -> Self {
         let is_in_background = || tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp());
-        Self::with_use(KeyUse::Leave, || !is_in_background())
+        Self::with_use(KeyUse::Leave, None, || !is_in_background())
     }
 
-    fn with_use(use_of_keys: KeyUse, may_change: impl FnOnce() -> bool) -> Self {
+    fn with_use(
+        use_of_keys: KeyUse,
+        file: Option<RefCell<TypedFile>>,
+        may_change: impl FnOnce() -> bool,
+    ) -> Self {
         let is_capable = stdin().is_terminal() && stdout().is_terminal();
         let is_capable = is_capable && !style::is_dumb_terminal() && may_change();
         let before = if is_capable { tcgetattr(stdin()).ok() } else { None };
-        let keyboard = Self { before, use_of_keys, typed: RefCell::default() };
+        let keyboard = Self { before, use_of_keys, typed: RefCell::default(), file };
         keyboard.silence();
         keyboard
     }
@@ -110,12 +117,33 @@ impl Keyboard {
         self.typed.borrow_mut().append(typed);
     }
 
-    /// Returns a line for each message that waits, if it was not shown yet.
-    pub(crate) fn queued_lines(&self) -> Vec<String> {
-        let queued = self.typed().unshown();
-        let line = |text: &String| format!("(queued: {})", output::on_one_line(text));
-        let fit = |line: String| Style::of_stdout().dim(&table::fit(&line, table::columns()));
-        queued.iter().map(line).map(fit).collect()
+    /// Brings back what was typed for this chat in processes that have ended. Returns whether there was anything.
+    pub(super) fn take_left(&self) -> io::Result<bool> {
+        let Some(file) = &self.file else { return Ok(false) };
+        let left = file.borrow_mut().take_left()?;
+        let is_any = !left.is_empty();
+        self.typed.borrow_mut().bring_back(left);
+        Ok(is_any)
+    }
+
+    /// Takes the next line. What was taken before is done; this one stays in the file until then.
+    pub(super) fn take_line(&self) -> TypedLine {
+        self.keep(self.typed().texts());
+        self.typed().take_line()
+    }
+
+    /// Returns what is shown beside the activity. A message is on disk before it is shown to wait.
+    pub(crate) fn beside(&self) -> TypedBeside {
+        self.keep(self.typed().waiting());
+        self.typed.borrow().beside()
+    }
+
+    /// Has the file hold these texts. A person who types ahead on a disk that fails is warned once for each failure.
+    fn keep(&self, texts: Vec<String>) {
+        let kept = self.file.as_ref().map_or(Ok(()), |file| file.borrow_mut().keep(texts));
+        if let Err(error) = kept {
+            output::print_warning(&format!("what you type ahead is not kept on disk: {error}"));
+        }
     }
 
     /// Collects the keys that were pressed until now. They are one burst.
@@ -140,6 +168,7 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
+        self.keep(self.typed().texts());
         self.release();
     }
 }
@@ -152,7 +181,7 @@ pub(crate) async fn until_next_look(keyboard: Option<&Keyboard>) {
     }
 }
 
-/// Waits for a command, and tells of the messages that the person types meanwhile.
+/// Waits for a command, and collects the keys that are pressed meanwhile.
 pub(crate) async fn collect_keys<T>(
     keyboard: Option<&Keyboard>,
     running: impl Future<Output = Result<T, Failure>>,
@@ -163,9 +192,28 @@ pub(crate) async fn collect_keys<T>(
             biased;
             result = &mut running => return result,
             () = until_next_look(keyboard) => {
-                let queued = keyboard.map(Keyboard::queued_lines).unwrap_or_default();
-                queued.iter().try_for_each(|line| output::print_line(line))?;
+                let _ = keyboard.map(Keyboard::beside);
             }
+        }
+    }
+}
+
+/// Waits for a command that prints nothing, says how long it takes, and collects the keys that are pressed meanwhile.
+pub(super) async fn collect_keys_beside<T>(
+    keyboard: Option<&Keyboard>,
+    mut progress: ProgressLine,
+    running: impl Future<Output = T>,
+) -> T {
+    let mut running = pin!(running);
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut running => return result,
+            () = until_next_look(keyboard) => {
+                let typed = keyboard.map(Keyboard::beside).unwrap_or_default();
+                progress.show_typed(typed, CursorPlace::LineStart);
+            }
+            () = progress.next_frame(CursorPlace::LineStart) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use ship_agent::{ContextChange, ContextOperation, OperationOutcome};
 use ship_store::ContextId;
 
-use super::keyboard::collect_keys;
+use super::keyboard::collect_keys_beside;
 use super::recap::RecapOf;
 use super::{ChatAction, ChatScreen};
 use crate::commands::context;
@@ -11,6 +11,7 @@ use crate::commands::frozen_holder::command_failure;
 use crate::commands::interrupt::unless_interrupted;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress_line::ProgressLine;
 use crate::style::Style;
 use crate::table;
 
@@ -29,8 +30,9 @@ impl ChatScreen<'_> {
         let (session, agent) = (self.session, &self.agent);
         let before = self.active_context().await;
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
-        let operating = collect_keys(self.input.keyboard(), async { Ok(operating.await) });
-        let Some(operated) = unless_interrupted(operating).await.transpose()? else {
+        let progress = ProgressLine::begin("working");
+        let operating = collect_keys_beside(self.input.keyboard(), progress, operating);
+        let Some(operated) = unless_interrupted(operating).await else {
             self.note_interrupt();
             self.print_note("(left; what you asked for may be done all the same)")?;
             return Ok(ChatAction::Listen);

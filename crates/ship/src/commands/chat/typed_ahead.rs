@@ -8,7 +8,8 @@ use crate::progress_line::TypedBeside;
 /// What a person has typed ahead: messages that wait to be sent, and a draft.
 #[derive(Debug, Default)]
 pub(crate) struct TypedAhead {
-    queue: VecDeque<QueuedMessage>,
+    /// The messages that wait to be sent.
+    queue: VecDeque<String>,
     /// The drafts of the next prompts, before the last one.
     drafts: VecDeque<String>,
     draft: String,
@@ -17,14 +18,6 @@ pub(crate) struct TypedAhead {
     is_in_paste: bool,
     /// Whether the person has pressed Ctrl-D behind all that.
     is_ended: bool,
-}
-
-/// A message that waits to be sent.
-#[derive(Debug)]
-struct QueuedMessage {
-    text: String,
-    /// Whether the person was shown that it waits.
-    is_shown: bool,
 }
 
 /// The next thing that was typed ahead.
@@ -97,15 +90,14 @@ impl TypedAhead {
         } else if self.draft.trim().is_empty() {
             self.draft.clear();
         } else {
-            let text = std::mem::take(&mut self.draft);
-            self.queue.push_back(QueuedMessage { text, is_shown: false });
+            self.queue.push_back(std::mem::take(&mut self.draft));
         }
     }
 
     /// Takes the next line. The draft comes when all messages are taken.
     pub(crate) fn take_line(&mut self) -> TypedLine {
         match self.queue.pop_front() {
-            Some(message) => TypedLine::Message(message.text),
+            Some(message) => TypedLine::Message(message),
             None if std::mem::take(&mut self.is_ended) => TypedLine::End,
             None => match self.drafts.pop_front() {
                 Some(draft) => TypedLine::Draft(draft),
@@ -114,14 +106,27 @@ impl TypedAhead {
         }
     }
 
-    /// Returns what is shown beside the activity: the draft, or else a message whose wait was not shown yet.
+    /// Returns what is shown beside the activity.
     pub(crate) fn beside(&self) -> TypedBeside {
-        let queued = self.queue.iter().rfind(|message| !message.is_shown);
-        match (self.draft.as_str(), queued) {
-            ("", None) => TypedBeside::Nothing,
-            ("", Some(message)) => TypedBeside::Queued(message.text.clone()),
-            (draft, _) => TypedBeside::Draft(draft.to_owned()),
-        }
+        let last = self.queue.back().cloned().unwrap_or_default();
+        TypedBeside { queued: self.queue.len(), last, draft: self.draft.clone() }
+    }
+
+    /// Returns the texts that wait for their prompts.
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        self.drafts.iter().chain(&self.queue).cloned().collect()
+    }
+
+    /// Returns everything that was typed.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let draft = Some(&self.draft).filter(|draft| !draft.is_empty());
+        self.drafts.iter().chain(&self.queue).chain(draft).cloned().collect()
+    }
+
+    /// Makes drafts of the texts of an earlier chat.
+    pub(crate) fn bring_back(&mut self, texts: Vec<String>) {
+        self.queue.extend(texts);
+        self.take_back();
     }
 
     /// Adds what was typed later.
@@ -140,7 +145,7 @@ impl TypedAhead {
         let mut drafts: Vec<String> = self.drafts.drain(..).collect();
         let last = Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty());
         let mut is_joined = false;
-        for text in self.queue.drain(..).map(|message| message.text).chain(last) {
+        for text in self.queue.drain(..).chain(last) {
             let is_text = is_message(&text);
             match drafts.last_mut().filter(|_| is_joined && is_text) {
                 Some(draft) => draft.extend(["\n", &text]),
@@ -156,17 +161,6 @@ impl TypedAhead {
     pub(crate) fn put_draft_first(&mut self, text: &str) {
         self.take_back();
         self.drafts.push_front(text.to_owned());
-    }
-
-    /// Returns the messages whose wait was not shown yet.
-    pub(crate) fn unshown(&mut self) -> Vec<String> {
-        let unshown = self.queue.iter_mut().filter(|message| !message.is_shown);
-        unshown
-            .map(|message| {
-                message.is_shown = true;
-                message.text.clone()
-            })
-            .collect()
     }
 }
 
@@ -289,7 +283,7 @@ mod tests {
         halves.push(&"é".as_bytes()[..1]);
         halves.push(&"é".as_bytes()[1..]);
         halves.push(b"\xff!");
-        assert_eq!(halves.beside(), TypedBeside::Draft("é!".to_owned()));
+        assert_eq!(halves.texts(), ["é!"]);
     }
 
     #[test]
@@ -301,8 +295,6 @@ mod tests {
         assert_eq!(typed.take_line(), TypedLine::Draft(String::new()));
 
         ["one\r", "two\r", "\u{4}", "half"].iter().for_each(|burst| typed.push(burst.as_bytes()));
-        assert_eq!(typed.unshown(), ["one", "two"]);
-        assert_eq!(typed.unshown(), [""; 0]);
         typed.take_back();
         assert_eq!(typed.take_line(), TypedLine::Draft("one\ntwo\nhalf".to_owned()));
     }
@@ -330,15 +322,21 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_waits_is_beside_the_activity_until_it_is_shown() {
+    fn messages_that_wait_are_counted_beside_the_activity_and_the_last_one_is_named() {
         let mut typed = TypedAhead::default();
-        assert_eq!(typed.beside(), TypedBeside::Nothing);
-        typed.push(b"one\r");
-        assert_eq!(typed.beside(), TypedBeside::Queued("one".to_owned()));
-        typed.push(b"tw");
-        assert_eq!(typed.beside(), TypedBeside::Draft("tw".to_owned()));
-        typed.push(b"\x15");
-        let _ = typed.unshown();
-        assert_eq!(typed.beside(), TypedBeside::Nothing);
+        assert_eq!(typed.beside(), TypedBeside::default());
+        ["one\r", "two\r", "hal"].iter().for_each(|burst| typed.push(burst.as_bytes()));
+        let (last, draft) = ("two".to_owned(), "hal".to_owned());
+        assert_eq!(typed.beside(), TypedBeside { queued: 2, last, draft });
+        assert_eq!((typed.waiting().len(), typed.texts().len()), (2, 3));
+    }
+
+    #[test]
+    fn what_was_typed_in_an_earlier_chat_comes_back_as_drafts() {
+        let mut typed = TypedAhead::default();
+        typed.bring_back(["one", "two", "/model"].map(str::to_owned).into());
+        for draft in ["one\ntwo", "/model", ""] {
+            assert_eq!(typed.take_line(), TypedLine::Draft(draft.to_owned()));
+        }
     }
 }
