@@ -182,8 +182,13 @@ impl ChatScreen<'_> {
         was_interrupted && !self.input.is_interactive()
     }
 
-    /// Prints a note of the program itself, dimmed to differ from the agent's text.
+    /// Prints a note of the program itself, dimmed to differ from the agent's text. It is no answer for a program that
+    /// reads JSON.
     fn print_note(&self, text: &str) -> Result<(), Failure> {
+        if self.session.json {
+            output::print_notice(text);
+            return Ok(());
+        }
         output::print_line(&Style::of_stdout().dim(&table::wrap_text(text, 0)))
     }
 
@@ -199,6 +204,14 @@ impl ChatScreen<'_> {
         let failure = self.session.complete_failure(failure);
         output::print_failure(&failure, self.session.json);
         Ok(())
+    }
+
+    /// Tells why a line was not done. A person reads on; a program behind a pipe gets a failure.
+    fn refuse_line(&self, why: &str) -> Result<(), Failure> {
+        match self.input.is_interactive() {
+            true => self.print_note(why),
+            false => self.print_failure(Failure::new("line", why)),
+        }
     }
 
     /// Notes a Ctrl-C. What the person has typed ahead is not sent, but comes back to the prompt.
@@ -241,13 +254,10 @@ impl ChatScreen<'_> {
             LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
             LineMeaning::Command(Slash::Answer) => return self.answer_question().await,
             LineMeaning::Command(command) => return self.run_command(command).await,
-            LineMeaning::Usage(usage) => self.print_note(usage)?,
+            LineMeaning::Usage(usage) => self.refuse_line(usage)?,
             LineMeaning::NoCommand(meant) => self.report_unknown_command(line, meant)?,
             // The message is sent as it was typed, with the spaces at its ends.
-            LineMeaning::Message if self.session.json => {
-                self.answer_json(slash::message_text(line)).await?
-            }
-            LineMeaning::Message => return self.send_message(slash::message_text(line)).await,
+            LineMeaning::Message => return self.say(slash::message_text(line)).await,
         }
         Ok(ChatAction::Listen)
     }
@@ -308,7 +318,7 @@ impl ChatScreen<'_> {
             Some(meant) => format!("did you mean {meant}?"),
             None => format!("/help lists them. To say it to the agent, write /{name}."),
         };
-        self.print_note(&format!("There is no command {name}; {advice}"))
+        self.refuse_line(&format!("There is no command {name}; {advice}"))
     }
 
     /// Tells which model answers, or has another one answer in this chat from now on.
@@ -316,7 +326,7 @@ impl ChatScreen<'_> {
         if let Some(name) = name {
             let name = match parse_model(&name) {
                 Ok(name) => name,
-                Err(why) => return self.print_note(why),
+                Err(why) => return self.refuse_line(why),
             };
             let kept = Some(name).filter(|name| name != "-");
             self.session.keep_model(kept).await?;
@@ -349,9 +359,7 @@ impl ChatScreen<'_> {
     async fn run_command(&mut self, command: Slash) -> Result<ChatAction, Failure> {
         let (session, keyboard) = (self.session, self.input.keyboard());
         let done = match command {
-            Slash::Help => {
-                output::print_line(&slash::help(Style::of_stdout())).map(|()| ExitCode::SUCCESS)
-            }
+            Slash::Help => self.print_help().map(|()| ExitCode::SUCCESS),
             Slash::History(last) => {
                 collect_keys(keyboard, super::history::run(session, last, false)).await
             }
@@ -360,7 +368,7 @@ impl ChatScreen<'_> {
                     .await
             }
             Slash::Edit(_) => self
-                .print_note("/edit writes a message; this question comes first.")
+                .refuse_line("/edit writes a message; this question comes first.")
                 .map(|()| ExitCode::SUCCESS),
             // The question is asked again after every command.
             Slash::Answer => Ok(ExitCode::SUCCESS),
@@ -391,6 +399,13 @@ impl ChatScreen<'_> {
             self.print_failure(failure)?;
         }
         Ok(ChatAction::Listen)
+    }
+
+    fn print_help(&self) -> Result<(), Failure> {
+        match self.session.json {
+            true => self.print_note(&slash::help(Style::of_stderr())),
+            false => output::print_line(&slash::help(Style::of_stdout())),
+        }
     }
 
     /// For programs: prints each answer on a line, like `ship send --json`.
@@ -454,7 +469,7 @@ impl ChatScreen<'_> {
     /// Sends a message that is written in the person's editor.
     async fn edit_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
         if !self.input.is_interactive() {
-            self.print_note("/edit needs a terminal.")?;
+            self.refuse_line("/edit needs a terminal.")?;
             return Ok(ChatAction::Listen);
         }
         self.input.keyboard().inspect(|keyboard| keyboard.release());
@@ -466,10 +481,18 @@ impl ChatScreen<'_> {
             Ok(text) => {
                 self.input.remember(&text);
                 self.print_note(&format!("> {}", output::escape_unprintable(&text)))?;
-                return self.send_message(&text).await;
+                return self.say(&text).await;
             }
         }
         Ok(ChatAction::Listen)
+    }
+
+    /// Sends a text, and shows or prints its answer.
+    async fn say(&mut self, text: &str) -> Result<ChatAction, Failure> {
+        match self.session.json {
+            true => self.answer_json(text).await.map(|()| ChatAction::Listen),
+            false => self.send_message(text).await,
+        }
     }
 
     async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {

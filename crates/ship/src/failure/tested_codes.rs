@@ -171,6 +171,7 @@ const CODES: &[TestedBy] = &[
         "not_kept",
         &["tests::cli::together::ctrl_c_before_a_message_is_on_disk_says_that_it_may_not_be_kept"],
     ),
+    ("line", &["tests::cli::chat::a_line_that_is_not_done_is_a_failure_for_a_program"]),
     ("init", &["tests::cli::error_codes::settings_that_cannot_work_have_a_code_each"]),
     (
         "input",

@@ -1,13 +1,15 @@
 //! `ship chat`, and messages of every size.
 
+use ship_message::json::Json;
+
 use crate::harness::{TestShip, echo, talk, text};
 
 #[test]
 fn slash_commands_are_obeyed_and_unknown_ones_named() {
     let ship = TestShip::new();
-    let out =
-        ship.piped(&["chat"], "/history\nhello\n/history\n/frob\n/help\n/exit\nnever\n").text();
-    assert!(out.contains("There is no command /frob; /help lists them. To say"), "{out}");
+    let ran = ship.piped(&["chat"], "/history\nhello\n/history\n/frob\n/help\n/exit\nnever\n");
+    let (out, err) = (ran.out(), ran.err());
+    assert!(err.contains("There is no command /frob; /help lists them. To say"), "{err}");
     assert!(out.contains("  /inspect          what the model would be sent now"), "{out}");
     assert_eq!(ship.said().len(), 2, "commands are not said to the agent, nor what follows /exit");
 }
@@ -16,18 +18,46 @@ fn slash_commands_are_obeyed_and_unknown_ones_named() {
 fn a_mistyped_command_is_never_sent_and_a_path_is() {
     let ship = TestShip::new();
     let lines = "/contxt list\n/help me\n/tmp is full\n/etc/hosts\n//tmp is full\n";
-    let out = ship.piped(&["chat"], lines).text();
-    assert!(out.contains("There is no command /contxt; did you mean /context?"), "{out}");
-    assert!(out.contains("To say it to the agent, write //tmp."), "{out}");
+    let err = ship.piped(&["chat"], lines).err();
+    assert!(err.contains("There is no command /contxt; did you mean /context?"), "{err}");
+    assert!(err.contains("To say it to the agent, write //tmp."), "{err}");
     let said: Vec<String> = ship.said().into_iter().map(|(_, text)| text).step_by(2).collect();
     assert_eq!(said, ["/etc/hosts", "/tmp is full"]);
 }
 
 #[test]
+fn a_line_that_is_not_done_is_a_failure_for_a_program() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "hello"]).text();
+    for (line, code) in [
+        ("/frob", "line"),
+        ("/checkpoint", "line"),
+        ("/context foo", "line"),
+        ("/quit now", "line"),
+        ("/undo 7", "line"),
+        ("/edit", "line"),
+        ("/answer", "line"),
+        ("/rewind moon", "not_done"),
+        ("/context load moon", "not_done"),
+    ] {
+        let told = ship.piped(&["chat"], format!("{line}\n/context\n"));
+        assert_eq!(told.code(), 1, "{line}");
+        assert!(told.err().starts_with("ship: "), "{line}: {}", told.err());
+        assert!(told.out().contains("hello"), "{line}: the next line is done");
+        let ran = ship.piped(&["chat", "--json"], format!("{line}\n/help\n"));
+        assert_eq!(ran.code(), 1, "{line}");
+        let told = Json::parse(&ran.out()).unwrap_or_else(|_| panic!("{line}: {}", ran.out()));
+        assert_eq!(text(told.get("error").unwrap(), "code"), code, "{line}");
+    }
+    assert_eq!(ship.said().len(), 2, "nothing of it was sent");
+}
+
+#[test]
 fn a_message_is_asked_again_and_a_context_is_cleared() {
     let ship = TestShip::new();
-    let out = ship.piped(&["chat"], "/retry\nhello\n/retry\n/clear\n/undo\n").text();
-    assert!(out.contains("Nothing was said in `terminal:main` yet."), "{out}");
+    let ran = ship.piped(&["chat"], "/retry\nhello\n/retry\n/clear\n/undo\n");
+    let (out, err) = (ran.out(), ran.err());
+    assert!(err.contains("Nothing was said in `terminal:main` yet"), "{err}");
     assert!(out.contains("Asking again. The earlier answer is kept in “hello”"), "{out}");
     assert_eq!(out.matches(&echo("hello")).count(), 2, "{out}");
     let active = "“hello (asked again)”";

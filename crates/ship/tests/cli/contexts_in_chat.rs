@@ -55,7 +55,8 @@ fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
                   /context rename The copy\n/context new Dinner\nsoup?\n/context recall copy\n\
                   /context clear\n/context load moon\n/context load\n/context lod x\n/context\n\
                   /context show dinner\n";
-    let out = ship.piped(&["chat"], script).text();
+    let ran = ship.piped(&["chat"], script);
+    let out = ran.out() + &ran.err();
     for expected in [
         "Checkpoint “early” is here. To come back: /rewind early\n",
         "This context is now “The copy”.\n",
@@ -113,7 +114,8 @@ fn flags_behind_the_commands_of_a_chat_are_those_of_the_shell() {
 fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     let ship = TestShip::new();
     let told = |script: &str| -> Vec<String> {
-        let out = ship.piped(&["chat"], script).text();
+        let ran = ship.piped(&["chat"], script);
+        let out = ran.err() + &ran.out();
         out.lines().filter(|line| !line.starts_with("I am the")).map(str::to_owned).collect()
     };
     // A switch that is long ago is not undone by surprise: the exchange since is.
@@ -128,7 +130,10 @@ fn undo_takes_back_the_last_thing_be_it_a_command_or_an_exchange() {
     let undone = "Your messages are back: now in “Dinner”. /undo takes them back again.";
     assert_eq!(lines, [taken, undone]);
     let lines = told("/undo 3\n/checkpoint early\n/undo\n");
-    assert_eq!(lines[0], "There are fewer than 3 messages of yours here. Nothing has changed.");
+    assert_eq!(
+        lines[0],
+        "ship: There are fewer than 3 messages of yours here. Nothing has changed."
+    );
     assert_eq!(lines[2], "The checkpoint “early” is removed.");
     assert_eq!(turns(&ship).len(), 4);
 }

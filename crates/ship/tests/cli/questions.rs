@@ -72,8 +72,9 @@ fn what_is_no_answer_is_kept_until_the_decision_where_the_settings_say_so() {
 #[test]
 fn a_question_that_is_left_open_can_be_answered_in_the_same_session() {
     let ship = TestShip::with_settings(APPROVAL);
-    let out = ship.piped(&["chat"], format!("/answer\n{SEND}\n/later\n/answer\ny\n")).text();
-    assert!(out.starts_with("No tool waits for you.\n"), "{out}");
+    let ran = ship.piped(&["chat"], format!("/answer\n{SEND}\n/later\n/answer\ny\n"));
+    assert!(ran.err().starts_with("ship: No tool waits for you.\n"), "{}", ran.err());
+    let out = ran.out();
     assert_eq!(out.matches("wants to run").count(), 2, "{out}");
     assert_eq!(out.matches("\nthe parcel\n").count(), 1, "{out}");
     assert_eq!(last_call(&ship), "output-available");
@@ -116,10 +117,11 @@ fn a_tool_of_the_client_gets_its_output_from_the_person_after_a_kill() {
 fn slash_commands_work_at_a_question_and_are_not_sent() {
     for (settings, message) in [(APPROVAL, SEND), (CLIENT, "/tool skills_list {}")] {
         let ship = parked(settings, message, "run");
-        let out = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n").text();
+        let ran = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n");
+        let (out, err) = (ran.out(), ran.err());
         assert!(out.contains("  /inspect "), "{out}");
         assert!(out.contains("/later leaves it open"), "{out}");
-        assert!(out.contains("There is no command /frob; /help lists them. To say"), "{out}");
+        assert!(err.contains("There is no command /frob; /help lists them. To say"), "{err}");
         assert!(!out.contains("Kept;"), "{out}");
         assert_eq!(ship.said().len(), 1, "the question is still open, and nothing was added");
     }

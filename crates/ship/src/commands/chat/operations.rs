@@ -40,6 +40,9 @@ impl ChatScreen<'_> {
         let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
         let printed = match operated {
             Err(error) => Err(command_failure(error)),
+            Ok(OperationOutcome::NotDone(not_done)) if !self.input.is_interactive() => {
+                Err(context::refusal_failure(session, not_done))
+            }
             Ok(operated) if session.json => {
                 context::print_outcome(session, agent, &operation, operated).await
             }

@@ -15,8 +15,12 @@ use crate::output;
 impl ChatScreen<'_> {
     /// Asks what a parked run waits for, which the person has left open.
     pub(super) async fn answer_question(&mut self) -> Result<ChatAction, Failure> {
+        if self.session.json {
+            self.refuse_line("/answer needs `ship chat` without --json.")?;
+            return Ok(ChatAction::Listen);
+        }
         if Question::find(self.session, &self.agent).await?.is_none() {
-            self.print_note("No tool waits for you.")?;
+            self.refuse_line("No tool waits for you.")?;
             return Ok(ChatAction::Listen);
         }
         self.report_outcome(Some(Outcome::Parked)).await
@@ -58,7 +62,7 @@ impl ChatScreen<'_> {
                     }
                     ChatAction::Listen => {}
                 },
-                QuestionReply::Usage(usage) => self.print_note(usage)?,
+                QuestionReply::Usage(usage) => self.refuse_line(usage)?,
                 QuestionReply::NoCommand(line, meant) => {
                     self.report_unknown_command(&line, meant)?
                 }

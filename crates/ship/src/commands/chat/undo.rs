@@ -40,7 +40,7 @@ impl ChatScreen<'_> {
     async fn take_back(&self, exchanges: usize) -> Result<ChatAction, Failure> {
         let found = self.agent.last_exchanges(&self.session.chat, exchanges).await?;
         let Some(taken) = found else {
-            self.print_note(&format!(
+            self.refuse_line(&format!(
                 "There are fewer than {exchanges} messages of yours here. Nothing has changed."
             ))?;
             return Ok(ChatAction::Listen);
