@@ -118,7 +118,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", global = true, env = "SHIP_PROJECT", hide_env_values = true)]
     #[arg(help_heading = GLOBAL)]
     pub(crate) project: Option<PathBuf>,
-    /// The chat to work with; main means terminal:main
+    /// The chat to work with; main means terminal:main where only that exists
     #[arg(long, value_name = "KEY", global = true, env = "SHIP_CHAT", hide_env_values = true)]
     #[arg(default_value = DEFAULT_CHAT, help_heading = GLOBAL)]
     pub(crate) chat: String,

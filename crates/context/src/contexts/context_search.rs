@@ -1,4 +1,4 @@
-//! Finds the context that a query means: by its id, by the beginning of its id, as the last one, or by words.
+//! Finds the context that a query means: by its id, by the beginning of its id, as the last one, by its title, or by words.
 //!
 //! Words are searched for as in [`search`](crate::search): the ranker of messages ranks contexts, too. A word in the
 //! title counts as if it stood there nine times, one in the summary three times. Among equals, the context that was
@@ -86,6 +86,11 @@ pub fn find_context(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
             [only] => one(only),
             several => ContextMatch::Several(offered_contexts(several.iter().copied())),
         };
+    }
+    // A whole title means its context, however often its words stand in others.
+    let key = search_key(query);
+    if let Some(exact) = newest.iter().find(|other| search_key(other.title.trim()) == key) {
+        return one(exact);
     }
     best_match(query, &newest).map_or_else(nothing, |found| ContextMatch::One(found.clone()))
 }
@@ -241,6 +246,17 @@ mod tests {
             matches!(found("c_20260209_zzz9"), ContextMatch::None(_)),
             "an id is not looked for as words"
         );
+    }
+
+    #[test]
+    fn a_whole_title_means_its_context_and_not_one_that_has_more_of_it() {
+        let ids = all(&["c_20260203_ccc2", "c_20260203_ccc1"]);
+        let titled = |title, context| Candidate { context, title, summary: "", search_text: title };
+        let copy = Candidate { search_text: "Dinner dinner", ..titled("Dinner (copy)", &ids[0]) };
+        let among = [copy, titled("Dinner ", &ids[1])];
+        for (query, expected) in [("dinner", &ids[1]), (" Dinner (copy)", &ids[0])] {
+            assert_eq!(find_context(query, &among), ContextMatch::One(expected.clone()), "{query}");
+        }
     }
 
     #[test]

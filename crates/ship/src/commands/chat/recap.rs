@@ -10,6 +10,7 @@ use super::ChatScreen;
 use crate::commands::message_line::{answer_line, is_of_person, is_said, question_line};
 use crate::failure::Failure;
 use crate::output::{JUST_NOW, escape_unprintable, time_ago};
+use crate::table;
 
 /// The thing that a person comes back to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl ChatScreen<'_> {
             messages.truncate(messages.iter().rposition(is_question).unwrap_or_default());
         }
         let recap = Recap::new(&messages, of.exchanges(), session.project.settings());
-        Ok(recap.lines(of, contexts.active.title(), session.now()))
+        Ok(recap.lines(of, contexts.active.title(), session.now(), table::columns()))
     }
 }
 
@@ -71,15 +72,26 @@ impl Recap {
     }
 
     /// Returns the lines, below one with the title; none if nothing was said yet. A context in which something was said
-    /// a moment ago was not left for long, and its lines are enough.
-    pub(super) fn lines(self, of: RecapOf, title: &str, now: Timestamp) -> Vec<String> {
+    /// a moment ago was not left for long, and its lines are enough. A title that is too long for a line of so many
+    /// columns is cut, so that the time behind it is seen.
+    pub(super) fn lines(
+        self,
+        of: RecapOf,
+        title: &str,
+        now: Timestamp,
+        columns: usize,
+    ) -> Vec<String> {
         if self.lines.is_empty() {
             return Vec::new();
         }
         let ago = self.left.map_or("at an unknown time".to_owned(), |left| time_ago(now, left));
-        let title = escape_unprintable(without_branch_note(title));
-        let heading =
-            (of == RecapOf::Chat || ago != JUST_NOW).then(|| format!("“{title}”, left {ago}:"));
+        let heading = (of == RecapOf::Chat || ago != JUST_NOW).then(|| {
+            let title = escape_unprintable(without_branch_note(title));
+            let left = format!("”, left {ago}:");
+            // The first character of the line is the quote, and a line of a context is indented by two.
+            let title = table::fit(&title, columns.saturating_sub(3 + table::width(&left)));
+            format!("“{title}{left}")
+        });
         heading.into_iter().chain(self.lines).collect()
     }
 }
@@ -103,7 +115,7 @@ mod tests {
         let messages: Vec<&UiMessage> = messages.iter().collect();
         let now = Timestamp::from_millis(1_000 + 2 * 3_600_000);
         let recap = Recap::new(&messages, exchanges, &Settings::default());
-        recap.lines(RecapOf::Chat, "Counting (asked again)", now)
+        recap.lines(RecapOf::Chat, "Counting (asked again)", now, 60)
     }
 
     #[test]
@@ -111,11 +123,11 @@ mod tests {
         let (question, settings) = (message("u1", "user", &text("one"), ""), Settings::default());
         let lines = |of, millis| {
             let recap = Recap::new(&[&question], 1, &settings);
-            recap.lines(of, "Counting", Timestamp::from_millis(millis))
+            recap.lines(of, "Counting", Timestamp::from_millis(millis), 30)
         };
         assert_eq!(lines(RecapOf::Chat, 2_000), ["“Counting”, left just now:", "you: one"]);
         assert_eq!(lines(RecapOf::Context, 2_000), ["you: one"]);
-        assert_eq!(lines(RecapOf::Context, 61_000)[0], "“Counting”, left 1 minute ago:");
+        assert_eq!(lines(RecapOf::Context, 61_000)[0], "“Count…”, left 1 minute ago:");
     }
 
     #[test]
