@@ -238,7 +238,7 @@ impl ProviderError {
                 Some("Run `ship compact`, or set `llm.window` to the size of the model's window.".to_owned())
             }
             Self::NoKey { provider, .. } | Self::Key { provider, .. } => Some(format!(
-                "Set `llm.apiKey`, or {} in the environment, to a key that is valid for `llm.baseUrl`.",
+                "Put {}=… into .env, or set `llm.apiKey`, with a key that is valid for `llm.baseUrl`.",
                 key_variable(provider)
             )),
             Self::Quota { provider, .. } => Some(format!(

@@ -7,9 +7,11 @@ use crate::load::FORGIVING;
 
 const MARK: char = '\u{FEFF}';
 
-/// Returns the text with a key set. `None` if the text is not JSON, or if something else is where an object must be.
+/// Returns the text with a key set. `None` if the text is not JSON, or if something else is where an object must be. An
+/// object that stands on one line stays there.
 pub(super) fn set(text: &str, key: &str, value: &Json) -> Option<String> {
-    edit(text, |root| {
+    let mut one_line: Option<CstObject> = None;
+    let edited = edit(text, |root| {
         let mut object = root.object_value_or_create()?;
         let mut names: Vec<&str> = key.split('.').collect();
         let last = names.pop()?;
@@ -17,12 +19,27 @@ pub(super) fn set(text: &str, key: &str, value: &Json) -> Option<String> {
             property.set_value(to_input(value));
             return Some(());
         }
+        one_line = Some(object.clone()).filter(is_on_one_line);
         for name in names {
             object = open_group(&object, name)?;
+            one_line = one_line.take().or_else(|| Some(object.clone()).filter(is_on_one_line));
         }
         object.append(last, to_input(value));
         Some(())
+    })?;
+    Some(match one_line.map(|object| object.to_string()) {
+        Some(object) => edited.replacen(&object, &on_one_line(&object), 1),
+        None => edited,
     })
+}
+
+fn is_on_one_line(object: &CstObject) -> bool {
+    !object.properties().is_empty() && !object.to_string().contains('\n')
+}
+
+/// Joins the lines of an object without comments.
+fn on_one_line(object: &str) -> String {
+    object.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the text without a key. `None` if it was not there.
@@ -34,7 +51,7 @@ pub(super) fn unset(text: &str, key: &str) -> Option<String> {
 }
 
 /// Edits a text, and keeps a mark at its beginning.
-fn edit(text: &str, edit: impl Fn(&CstRootNode) -> Option<()>) -> Option<String> {
+fn edit(text: &str, edit: impl FnOnce(&CstRootNode) -> Option<()>) -> Option<String> {
     let plain = text.strip_prefix(MARK).unwrap_or(text);
     let root = CstRootNode::parse(plain, &FORGIVING).ok()?;
     edit(&root)?;
@@ -104,7 +121,19 @@ mod tests {
                 "{\n  \"llm\": {\n    // \"model\": null, // The model\n    \"model\": \"b\"\n  },\n}\n".into(),
             ),
             ("", "lock.waitMs", 1_u64.into(), "{\n  \"lock\": {\n    \"waitMs\": 1\n  }\n}\n".into()),
-            ("{\"lock\": null}", "lock.waitMs", 1_u64.into(), "{\"lock\": {\n    \"waitMs\": 1\n  }}".into()),
+            ("{\"lock\": null}", "lock.waitMs", 1_u64.into(), "{\"lock\": { \"waitMs\": 1 }}".into()),
+            (
+                "{\n  \"llm\": { \"model\": \"a\" }, // mine\n}\n",
+                "llm.retries",
+                2_u64.into(),
+                "{\n  \"llm\": { \"model\": \"a\", \"retries\": 2 }, // mine\n}\n".into(),
+            ),
+            (
+                "{ \"llm\": { \"model\": \"a\" } }",
+                "lock.waitMs",
+                1_u64.into(),
+                "{ \"llm\": { \"model\": \"a\" }, \"lock\": { \"waitMs\": 1 } }".into(),
+            ),
             ("{\"llm\":{\"model\":\"a\",\"model\":\"b\"}}", "llm.model", "c".into(), "{\"llm\":{\"model\":\"a\",\"model\":\"c\"}}".into()),
         ] {
             assert_eq!(set(before, key, &value).as_deref(), Some(after.as_str()), "{before}");

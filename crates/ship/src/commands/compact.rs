@@ -121,7 +121,7 @@ async fn compact(
             let became = count_text(messages, "message became", "messages became");
             match compacted.method {
                 CompactionMethod::Extract => {
-                    became + " an extract, because no model could write a summary"
+                    became + " an extract, because no model wrote a usable summary"
                 }
                 _ => became + " a summary",
             }

@@ -1,6 +1,6 @@
 //! `ship init`: makes a folder a project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
@@ -20,6 +20,8 @@ pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCo
         Some(folder) => session::current_folder()?.join(folder),
         None => session::current_folder()?,
     };
+    // `init .` names the folder, and no dot behind it.
+    let root: PathBuf = root.components().collect();
     let made = ship_project::init(&root)?;
     if arguments.json {
         let files: Vec<Json> = made

@@ -1,7 +1,7 @@
 //! A message before it is sent: its text, and the files that go with it.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use ship_agent::Attachment;
@@ -63,8 +63,13 @@ impl MessageDraft {
         let name = path.to_string_lossy().into_owned();
         let shown = output::escape_unprintable(&name);
         let limit = session.message_bytes_max();
-        let bytes = read_up_to(&resolve(&name), limit + 1).map_err(|error| {
-            refusal(format!("{shown} cannot be read: {error}"), "check the path")
+        let bytes = read_up_to(&resolve(&name), limit + 1).map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory => refusal(format!("{shown} is a folder"), "name a file in it"),
+            ErrorKind::NotFound if name == "-" => refusal(
+                "there is no file named -".to_owned(),
+                "what comes through a pipe is sent without -f",
+            ),
+            _ => refusal(format!("{shown} cannot be read: {error}"), "check the path"),
         })?;
         if bytes.len() as u64 > limit {
             let message = format!("{shown} is longer than a message may be ({limit} bytes)");

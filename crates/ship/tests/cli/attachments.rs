@@ -66,7 +66,8 @@ fn a_file_that_no_model_reads_is_refused_and_nothing_is_sent() {
         (&["send", "--json", "-f", "b.zip", "look"][..], "neither text in UTF-8 nor a PNG"),
         (&["send", "--json", "look at @b.zip"], "neither text in UTF-8 nor a PNG"),
         (&["send", "--json", "-f", "missing.txt", "look"], "missing.txt cannot be read"),
-        (&["send", "--json", "-f", ".", "look"], ". cannot be read"),
+        (&["send", "--json", "-f", ".", "look"], ". is a folder"),
+        (&["send", "--json", "-f", "-", "look"], "there is no file named -"),
         (&["send", "--json", "@long.txt"], "longer than a message may be (100 bytes)"),
     ] {
         let error = ship.run(arguments).error();

@@ -419,7 +419,7 @@ fn a_context_is_compacted_looked_at_before_and_taken_back() {
 
     let done = ship.run(&["compact"]).text();
     assert!(
-        done.starts_with("4 messages became an extract, because no model could write a summary: "),
+        done.starts_with("4 messages became an extract, because no model wrote a usable summary: "),
         "{done}"
     );
     let messages = array(&ship.run(&["inspect", "--json"]).json(), "messages").to_vec();

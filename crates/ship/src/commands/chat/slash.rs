@@ -124,9 +124,9 @@ pub(super) fn interpret_line(line: &str) -> LineMeaning {
             let name = Some(rest).filter(|rest| !rest.is_empty()).map(str::to_owned);
             LineMeaning::Command(Slash::Model(name))
         }
-        (name, _) if plain_command(name).is_some() => LineMeaning::Usage(
-            "Nothing stands behind this command. Begin with // to send the line.",
-        ),
+        (name, _) if plain_command(name).is_some() => {
+            LineMeaning::Usage("This command takes no words. Begin with // to send the line.")
+        }
         ("/tool", _) => LineMeaning::Message,
         (name, _) if is_command_name(name) => LineMeaning::NoCommand(nearest_command(name)),
         _ => LineMeaning::Message,

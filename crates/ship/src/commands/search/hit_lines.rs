@@ -25,9 +25,8 @@ pub(super) fn print_hits(session: &Session, hits: &[MessageHit]) -> Result<(), F
             true => session.chat_flags.clone(),
             false => session.chat_flags.of_chat(&first.chat),
         };
-        output::print_line(
-            &style.dim(&format!("\n{} shows what was said there.", flags.add_to(&open))),
-        )?;
+        let advice = format!("{} shows what was said there.", flags.add_to(&open));
+        output::print_line(&style.dim(&format!("\n{}", table::wrap_text(&advice, 0))))?;
     }
     Ok(())
 }
@@ -51,7 +50,7 @@ fn heading(session: &Session, hit: &MessageHit, style: Style) -> String {
     let about = [id, when, place, chat]
         .map(|word| format!("  {word}"))
         .map(|word| if word.trim().is_empty() { String::new() } else { word });
-    format!("{}{}", style.bold(role), style.dim(&about.concat()))
+    table::wrap_text(&format!("{}{}", style.bold(role), style.dim(&about.concat())), 4)
 }
 
 /// Returns a text on one line, with its marked places painted.

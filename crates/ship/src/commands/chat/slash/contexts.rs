@@ -37,8 +37,8 @@ pub(super) fn interpret_command(name: &str, rest: &str) -> Option<LineMeaning> {
     };
     let usage = match name {
         "/checkpoint" => "/checkpoint NAME names this point.",
-        "/retry" => "/retry asks your last message again, and nothing stands behind it.",
-        "/clear" => "/clear leaves this context, and nothing stands behind it.",
+        "/retry" => "/retry takes no words; it asks your last message again.",
+        "/clear" => "/clear takes no words; it leaves this context.",
         _ => "/rewind NAME goes back to a checkpoint, or to a message by its id.",
     };
     Some(operation.map_or(LineMeaning::Usage(usage), operation_line))
@@ -70,7 +70,7 @@ fn parse_context(rest: &str) -> LineMeaning {
         }
         ("rename", None) => LineMeaning::Usage("/context rename TITLE gives this context a title."),
         ("clear", Some(_)) => {
-            LineMeaning::Usage("/context clear leaves this context; say nothing else.")
+            LineMeaning::Usage("/context clear takes no words; it leaves this context.")
         }
         _ => LineMeaning::Usage(
             "/context takes list, show, new, load, recall, clear, rename or undo; /help tells more.",
@@ -96,9 +96,7 @@ fn parse_fork(rest: &str) -> LineMeaning {
     let (at, [flagged, to]) = split_flags(rest, ["--at", "--to"]);
     match to.as_deref().map(str::parse).transpose() {
         Ok(to) => operation_line(ContextOperation::Fork { at: flagged.or(at), to }),
-        Err(_) => {
-            LineMeaning::Usage("Behind --to stands the key of a chat, such as terminal:retry.")
-        }
+        Err(_) => LineMeaning::Usage("--to takes the key of a chat, such as terminal:retry."),
     }
 }
 
@@ -127,8 +125,7 @@ fn split_flags<const N: usize>(
     (text(before), behind.map(text))
 }
 
-const MODES: &str =
-    "Behind --mode stands summary, recent or full; for load also switch or reference.";
+const MODES: &str = "--mode takes summary, recent or full; for load also switch or reference.";
 
 fn load(which: String) -> LineMeaning {
     match split_mode(which, LoadMode::named) {
