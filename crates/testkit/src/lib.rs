@@ -24,6 +24,7 @@ pub mod clock;
 pub mod contract;
 pub mod example;
 pub mod histories;
+pub mod interleaving;
 pub mod llm;
 pub mod map_store;
 pub mod power;

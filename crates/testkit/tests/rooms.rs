@@ -59,7 +59,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "testkit",
-        "tested allocations contract histories llm texts two_processes scripted_model random sample shim example sweep chat power map_store clock search_sets sim runtime summary terminal",
+        "tested allocations contract histories llm texts two_processes scripted_model random sample shim example sweep chat power map_store interleaving clock search_sets sim runtime summary terminal",
     ),
 ];
 

@@ -3,23 +3,17 @@
 //! nothing.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::task::Poll;
 
-use ship_agent::{Agent, CallAnswer, ContextOperation, Outcome, Rules, RunError, Stop, Tool};
-use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage};
-use ship_store::{ChatKey, Store as _};
-use ship_testkit::chat::{everything, ledger_keys};
+use ship_testkit::interleaving::{Task, interleave};
 use ship_testkit::map_store::MapStore;
 use ship_testkit::random::Random;
 use ship_testkit::sample::sample;
-use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep, call, calls, text};
 
-use crate::harness::{chat, inbound};
+use super::callers::{Caller, Holding, begin, check};
+use crate::harness::chat;
 
 /// One random schedule in so many is tried at once.
 const SAMPLE: usize = 200;
@@ -30,227 +24,32 @@ const SCHEDULES: u64 = 100_000;
 const RUN_CHOICES: usize = 12;
 const HOLDER_CHOICES: usize = 7;
 
-type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
-
-/// Notes that a task can go on, and wakes the scheduler.
-struct Woken {
-    is_woken: AtomicBool,
-    scheduler: Waker,
-}
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.is_woken.store(true, Ordering::SeqCst);
-        self.scheduler.wake_by_ref();
-    }
-}
-
-/// Runs tasks to their ends, one call of the database at a time. `choose` gets the number of tasks that can go on, and
-/// says which of them does.
-async fn interleave(tasks: Vec<Task<'_>>, choose: &mut dyn FnMut(usize) -> usize) {
-    let scheduler = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
-    let woken = |task| {
-        let scheduler = scheduler.clone();
-        (task, Arc::new(Woken { is_woken: AtomicBool::new(true), scheduler }))
-    };
-    let mut tasks: Vec<(Task<'_>, Arc<Woken>)> = tasks.into_iter().map(woken).collect();
-    let steps = poll_fn(|context| {
-        let can_go_on = |(at, (_, woken)): (usize, &(Task<'_>, Arc<Woken>))| {
-            woken.is_woken.load(Ordering::SeqCst).then_some(at)
-        };
-        let ready: Vec<usize> = tasks.iter().enumerate().filter_map(can_go_on).collect();
-        if !ready.is_empty() {
-            let at = ready[choose(ready.len())];
-            let (task, woken) = &mut tasks[at];
-            woken.is_woken.store(false, Ordering::SeqCst);
-            let waker = Waker::from(Arc::clone(woken));
-            if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
-                drop(tasks.remove(at));
-            }
-            // What the step has woken is known only when the runtime has had its turn.
-            context.waker().wake_by_ref();
-        }
-        if tasks.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-    });
-    let ended = tokio::time::timeout(Duration::from_secs(600), steps).await;
-    ended.expect("a task waits for what never comes");
-}
-
-/// What a caller holds a lane for, besides a run.
-#[derive(Debug, Clone, Copy)]
-enum Holding {
-    NewContext,
-    Title,
-    /// A copy in another chat, whose lane is held for it.
-    Copy,
-    Compaction,
-    CompactionPreview,
-    CompactionUndo,
-    /// An answer to a call that does not wait.
-    LateAnswer,
-    Repair,
-    Stop,
-}
-
-impl Holding {
-    const ALL: [Self; 9] = [
-        Self::NewContext,
-        Self::Title,
-        Self::Copy,
-        Self::Compaction,
-        Self::CompactionPreview,
-        Self::CompactionUndo,
-        Self::LateAnswer,
-        Self::Repair,
-        Self::Stop,
-    ];
-
-    /// Those that stop no run of another caller.
-    const PEACEFUL: [Self; 8] = [
-        Self::NewContext,
-        Self::Title,
-        Self::Copy,
-        Self::Compaction,
-        Self::CompactionPreview,
-        Self::CompactionUndo,
-        Self::LateAnswer,
-        Self::Repair,
-    ];
-
-    /// The chat to which a message comes meanwhile.
-    fn chat(self) -> ChatKey {
-        match self {
-            Self::Copy => copy(),
-            _ => chat(),
-        }
-    }
-
-    /// The message that is said before. A stop needs a run that waits.
-    fn said_before(self) -> &'static str {
-        match self {
-            Self::Stop => "ask",
-            _ => "first",
-        }
-    }
-}
-
-fn copy() -> ChatKey {
-    "terminal:copy".parse().unwrap()
-}
-
-/// One process: its agent, and its way to the database.
+/// One process: its caller, and its way to the database.
 struct Process {
     store: MapStore,
-    agent: Agent,
-}
-
-/// Answers every message, after a call that needs approval if the message is `ask`.
-fn mind(seen: &[UiMessage]) -> ScriptedStep {
-    match seen.last() {
-        Some(last) if last.role() == Role::User && last.text().ends_with("ask") => {
-            calls(&[call("1", "look", "{}")])
-        }
-        _ => text("Aye."),
-    }
+    caller: Caller,
 }
 
 impl Process {
     fn of(database: &MapStore) -> Self {
         let store = database.another_process();
-        let schema = Json::Object(Object::from([("type", "object")]));
-        let look = Tool::with_schema("look", "looks", schema, |_, _| {
-            Box::pin(async { Ok(Json::from("seen")) })
-        });
-        let rules = Rules { approval: ["look".to_owned()].into(), ..Rules::default() };
-        let agent = Agent::builder().shared_store(Arc::new(store.clone())).rules(rules);
-        let agent = agent.provider(ScriptedModel::new(mind)).without_built_in_tools().tool(look);
-        Self { agent: agent.build(), store }
-    }
-
-    async fn accept(&self, to: &ChatKey, text: &str) {
-        self.agent.accept(to, inbound(text)).await.unwrap();
-    }
-
-    /// Accepts a message and runs the chat. If another process runs it, that one has to see the message.
-    async fn accept_and_run_now(&self, to: &ChatKey, text: &str) {
-        self.accept(to, text).await;
-        unless_elsewhere(self.agent.run_now(to, &Stop::default()).await);
-    }
-
-    /// Accepts a message and waits for the lane.
-    async fn accept_and_run(&self, text: &str) {
-        self.accept(&chat(), text).await;
-        unless_elsewhere(self.agent.run(&chat(), &Stop::default()).await);
-    }
-
-    /// Sends a message and waits for its answer.
-    async fn send(&self, text: &str) {
-        let reply = self.agent.send(&chat(), inbound(text)).await.unwrap();
-        assert_eq!(reply.text(), "Aye.");
-    }
-
-    /// Holds a lane for something else than a run.
-    async fn hold(&self, holding: Holding) {
-        let operate = async |operation| {
-            unless_elsewhere(self.agent.operate(&chat(), operation, "terminal").await);
-        };
-        match holding {
-            Holding::NewContext => {
-                operate(ContextOperation::New { title: None, reason: None }).await;
-            }
-            Holding::Title => operate(ContextOperation::Rename { title: "Title".into() }).await,
-            Holding::Copy => {
-                operate(ContextOperation::Fork { at: None, to: Some(copy()) }).await;
-            }
-            Holding::Compaction => unless_elsewhere(self.agent.compact(&chat(), None).await),
-            Holding::CompactionPreview => {
-                unless_elsewhere(self.agent.plan_compaction(&chat()).await);
-            }
-            Holding::CompactionUndo => unless_elsewhere(self.agent.undo_compaction(&chat()).await),
-            Holding::LateAnswer => {
-                let output = CallAnswer::Output { call_id: "9".into(), output: Ok(Json::Null) };
-                let answered = self.agent.answer(&chat(), output, &Stop::default()).await;
-                let error = answered.unwrap_err();
-                let is_late = matches!(error, RunError::NotWaiting { .. });
-                assert!(is_late || error.is_elsewhere(), "{error:?}");
-            }
-            Holding::Repair => unless_elsewhere(self.agent.repair(&chat()).await),
-            Holding::Stop => unless_elsewhere(self.agent.stop_run(&chat(), "terminal").await),
-        }
+        Self { caller: Caller::of(Arc::new(store.clone())), store }
     }
 }
 
-/// Checks that a call did not fail, unless another process has the lane.
-fn unless_elsewhere<T>(done: Result<T, RunError>) {
-    if let Err(error) = done {
-        assert!(error.is_elsewhere(), "{error:?}");
+impl Deref for Process {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
     }
 }
 
 /// Returns a database with a chat in which something was said.
 async fn begun(said: &str) -> MapStore {
     let database = MapStore::default();
-    let process = Process::of(&database);
-    process.accept(&chat(), said).await;
-    let outcome = process.agent.run(&chat(), &Stop::default()).await.unwrap();
-    let is_parked = outcome == Some(Outcome::Parked);
-    assert_eq!(is_parked, said == "ask", "{outcome:?}");
+    begin(Arc::new(database.another_process()), said).await;
     database
-}
-
-/// Checks that each message is in the chat once, and that nothing is left to do.
-async fn check(database: &MapStore, key: &ChatKey, texts: &[&str], at: &str) {
-    let stored = database.open(key).await.unwrap().unwrap();
-    let keys = ledger_keys(&*stored).await;
-    let messages = everything(&*stored).await.unwrap();
-    for text in texts {
-        let key = format!("terminal:{text}");
-        assert_eq!(keys.iter().filter(|known| **known == key).count(), 1, "{at}: {keys:?}");
-        let said = messages.iter().filter(|message| message.text().ends_with(text)).count();
-        assert_eq!(said, 1, "{at}: `{text}` waits, and no process runs it");
-    }
-    let left = Process::of(database).agent.run(key, &Stop::default()).await.unwrap();
-    assert_eq!(left, None, "{at}: something was left to do");
 }
 
 /// Lets a task go on until its process has begun so many calls.
@@ -272,7 +71,7 @@ async fn end_while_accepting(choose: &mut dyn FnMut(usize) -> usize, last_look: 
     until_calls(&mut run, &ending, last_look + 1).await;
     let come = Box::pin(coming.accept_and_run_now(&key, "second"));
     interleave(vec![run, come], choose).await;
-    check(&database, &key, &["first", "second"], at).await;
+    check(Arc::new(database), &key, &["first", "second"], at).await;
 }
 
 /// Holds a lane while a message comes, in the order of `choose` from a call of the holder on.
@@ -289,7 +88,7 @@ async fn hold_while_accepting(
     let key = holding.chat();
     let come = Box::pin(coming.accept_and_run_now(&key, "second"));
     interleave(vec![holds, come], choose).await;
-    check(&database, &key, &["second"], at).await;
+    check(Arc::new(database), &key, &["second"], at).await;
 }
 
 /// Tries every order of so many choices. `case` gets a function that chooses, and the name of the schedule. Returns the
@@ -384,6 +183,6 @@ async fn no_message_of_three_callers_waits_with_nobody_to_run_it() {
             tasks.push(Box::pin(other.hold(holding)));
         }
         interleave(tasks, &mut |count| random.below(count)).await;
-        check(&database, &key, &texts, &format!("seed {seed}")).await;
+        check(Arc::new(database), &key, &texts, &format!("seed {seed}")).await;
     }
 }
