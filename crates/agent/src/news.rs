@@ -1,8 +1,7 @@
 //! News of a chat: what its ledger gets, whichever process puts it there.
 //!
 //! A [`Listener`] follows the runs of this process word by word. The ledger has the finished work of every process. So
-//! a program that serves a chat beside others follows both, and asks for the answer of another process with
-//! [`Agent::find_reply`].
+//! a program that serves a chat beside others follows both. [`Agent::find_reply`] gives it the answer of another process.
 
 use std::sync::Arc;
 

@@ -16,8 +16,7 @@ pub trait ProjectSource: Send + Sync {
         None
     }
 
-    /// Reads the texts for a chat, and the existing skills. The memory of the chat is not among them: that belongs to the
-    /// store.
+    /// Reads the texts for a chat, and the existing skills, but not the memory of the chat, which belongs to the store.
     fn read(&self, chat: &ChatKey) -> TextsAndSkills;
 
     /// Returns the warnings from loading the project, a sentence each, for the log. The person

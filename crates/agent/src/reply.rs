@@ -56,7 +56,7 @@ impl Reply {
     /// # tokio::runtime::Runtime::new()?.block_on(async {
     /// # let agent = ship_agent::Agent::builder().build();
     /// let reply = agent.send(&"api:main".parse()?, "hello").await?;
-    /// println!("{}", reply.into_result()?.text());
+    /// println!("The answer: {}", reply.into_result()?.text());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

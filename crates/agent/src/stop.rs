@@ -23,8 +23,7 @@ impl Stop {
     }
 
     /// Tells the run to leave between two steps, for a process that ends. Nothing of the run is lost or settled: it stays
-    /// in its journal, and the next run of the chat, in any process, continues it. A caller that waits for another run
-    /// stops waiting.
+    /// in its journal, and the next run of the chat, in any process, continues it. The wait for another run ends, too.
     pub fn leave(&self) {
         self.is_leaving.store(true, Ordering::Relaxed);
         self.left.notify_waiters();

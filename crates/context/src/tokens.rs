@@ -30,10 +30,8 @@ pub use tokenizer::Tokenizer;
 /// If the result is `false`, the tokens must be counted.
 ///
 /// ```
-/// use ship_context::surely_fits;
-///
-/// assert!(surely_fits(60_000, 1_500, 100_000));
-/// assert!(!surely_fits(400_000, 0, 100_000), "it may still fit");
+/// assert!(ship_context::surely_fits(60_000, 1_500, 100_000));
+/// assert!(!ship_context::surely_fits(400_000, 0, 100_000), "it may still fit");
 /// ```
 pub fn surely_fits(bytes: usize, known: u64, budget: u64) -> bool {
     known.saturating_add(bytes as u64) <= budget

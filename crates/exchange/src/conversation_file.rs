@@ -111,8 +111,7 @@ impl ConversationFile {
         hex(&digest.finalize()[..16])
     }
 
-    /// Makes a message. `nth` is its place in the context; it names a message without an id. A message of entries may be
-    /// several.
+    /// Makes a message, or several of an entry. `nth` is its place in the context; it names a message without an id.
     ///
     /// # Errors
     /// Fails if the file cannot be read any more, or has changed.

@@ -1,8 +1,7 @@
 //! Divides a file into its values: the lines of JSON lines, or the elements of a list.
 //!
 //! The list may be the whole file, or the field `messages` of one object. A value is found by its brackets and quotes
-//! alone, so that a bad one does not spoil those behind it, and so that a file of one line needs no more memory than a file of
-//! many.
+//! alone, so that a bad one does not spoil those behind it, and so that a file needs no more memory for being one line.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
@@ -36,7 +35,7 @@ pub(crate) struct ItemPlace {
 pub struct BadItem {
     /// The line on which the value begins. The first line is 1.
     pub line: u64,
-    /// The reason.
+    /// The reason, as one sentence.
     pub reason: String,
 }
 

@@ -6,9 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 /// The parts of a `data:` URL, after RFC 2397.
 ///
 /// ```
-/// use ship_message::DataUrl;
-///
-/// let url = DataUrl::parse("data:text/plain;charset=utf-8;base64,aGk=").expect("a data URL");
+/// let url = ship_message::DataUrl::parse("data:text/plain;charset=utf-8;base64,aGk=").expect("a data URL");
 /// assert_eq!((url.media_type, url.is_base64, url.payload), ("text/plain", true, "aGk="));
 /// assert_eq!(url.bytes().as_deref(), Some(b"hi".as_slice()));
 /// ```

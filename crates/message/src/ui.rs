@@ -51,9 +51,8 @@ pub struct NotAMessage;
 ///
 /// let text = r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}],"x":1}"#;
 /// let message = UiMessage::parse(text)?;
-/// assert_eq!(message.role(), Role::User);
 /// assert!(matches!(&message.parts()[0], UiPart::Text(text) if text.text() == "hi"));
-/// assert_eq!(message.to_string(), text);
+/// assert_eq!((message.role(), message.to_string()), (Role::User, text.to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -141,16 +140,12 @@ impl UiMessage {
     /// ```
     /// use ship_message::{Role, UiMessage, UiPart};
     ///
-    /// struct Words(usize);
-    /// let words = |message: &UiMessage| {
-    ///     let count = || Words(message.text().split(' ').count());
-    ///     message.derived(|_| true, count).0
-    /// };
+    /// struct Letters(usize);
+    /// let letters = |message: &UiMessage| message.derived(|_| true, || Letters(message.text().len())).0;
     /// let mut message = UiMessage::new("m1", Role::User, vec![UiPart::text("How are you?")]);
-    /// assert_eq!(words(&message), 3);
-    /// message.parts_mut().clear();
-    /// message.parts_mut().push(UiPart::text("Fine!"));
-    /// assert_eq!(words(&message), 1);
+    /// let before = letters(&message);
+    /// message.parts_mut()[0] = UiPart::text("Fine!");
+    /// assert_eq!((before, letters(&message)), (12, 5));
     /// ```
     pub fn derived<T: Any + Send + Sync>(
         &self,

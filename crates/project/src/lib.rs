@@ -7,8 +7,8 @@
 //! std::fs::write(folder.path().join("ship.json"), r#"{"context":{"history":{"keepLastMessages":20}}}"#)?;
 //! let environment = [("ANTHROPIC_API_KEY".to_owned(), "sk-ant-123".to_owned())];
 //! let project = Project::load(folder.path(), environment)?;
-//! assert_eq!(project.settings().context.history.keep_last_messages, 20);
-//! assert_eq!(project.provider().provider, ProviderName::Anthropic);
+//! let kept = project.settings().context.history.keep_last_messages;
+//! assert_eq!((kept, project.provider().provider), (20, ProviderName::Anthropic));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

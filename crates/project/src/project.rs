@@ -22,8 +22,8 @@ use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 ///
 /// let project = Project::load(folder.path(), environment)?;
 ///
-/// assert_eq!(project.settings().lock.wait_ms, 50);
-/// assert_eq!(project.provider().provider, ProviderName::OpenAi);
+/// let (lock, provider) = (&project.settings().lock, project.provider().provider);
+/// assert_eq!((lock.wait_ms, provider), (50, ProviderName::OpenAi));
 /// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
 /// let wait = project.effective_settings().into_iter().find(|row| row.key == "lock.waitMs").unwrap();
 /// assert_eq!(wait.source, SettingSource::ShipJson { line: 1 });

@@ -66,9 +66,8 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 /// All secrets of a project, which are found in a text in one pass.
 ///
 /// ```
-/// use ship_project::Secrets;
-///
-/// let secrets = Secrets::collect([("API_KEY", "sk-0123456789"), ("EDITOR", "vim")], ["bot-token"]);
+/// let variables = [("API_KEY", "sk-0123456789"), ("EDITOR", "vim")];
+/// let secrets = ship_project::Secrets::collect(variables, ["bot-token"]);
 /// assert_eq!(secrets.mask("key sk-0123456789, bot-token, vim"), "key ****, ****, vim");
 /// ```
 #[derive(Clone)]

@@ -13,8 +13,8 @@
 //! let head = Head { title: Some("Ports".to_owned()), ..Head::new(ContextId::new(now, 42)) };
 //!
 //! let data = head.to_data(&chat);
-//! assert_eq!(data.str("contextId"), Some("c_20260205_00000000002a"));
-//! assert_eq!(Head::from_data(&data), Some(head));
+//! let (id, read) = (data.str("contextId"), Head::from_data(&data));
+//! assert_eq!((id, read), (Some("c_20260205_00000000002a"), Some(head)));
 //! # Ok::<(), ship_record::ChatKeyError>(())
 //! ```
 

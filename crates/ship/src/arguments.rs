@@ -464,7 +464,7 @@ pub(crate) enum Command {
     /// Make contexts of the conversations in a file of another program
     #[command(after_help = IMPORT_HELP)]
     Import {
-        /// The file
+        /// The file to read
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// What the file has

@@ -82,8 +82,7 @@ pub trait Chat: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Lists the problems of the stored chat, without changing it. A store whose database finds damage by itself has
-    /// none.
+    /// Lists the problems of the stored chat, without changing it. A database that finds damage by itself has none.
     fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
         Box::pin(async { Ok(Vec::new()) })
     }

@@ -14,8 +14,7 @@ pub struct UndoPreview {
     /// The name of the operation that has led to this context, if an undo would take that one back.
     pub switch: Option<String>,
     /// The number of messages of the person since the operation, or in all if there was none. None count directly
-    /// after a compaction. A question that was asked again because it got no answer counts, because a person said it
-    /// only once.
+    /// after a compaction. A question that was asked again because it got no answer counts, because a person said it once.
     pub questions_since: usize,
 }
 

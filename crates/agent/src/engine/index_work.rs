@@ -56,8 +56,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Brings the index of a chat on after a commit, if it is in memory. That of a chat in which nobody searches costs
-    /// nothing until it is asked.
+    /// Brings the index of a chat on after a commit, if it is in memory. Without a search in the chat, its index is free.
     pub(crate) fn index_after_commit(&self, chat: &ChatKey) {
         if self.search.is_loaded(chat) {
             self.index_in_background(chat);

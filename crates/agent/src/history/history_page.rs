@@ -58,11 +58,11 @@ impl Agent {
     ///     agent.send(&chat, text).await?;
     /// }
     /// let newest = HistoryQuery { before: None, limit: 2 };
-    /// let page = agent.history(&chat, &newest).await?.ok_or("no chat")?;
-    /// assert_eq!(page.messages[0].message.text(), "three");
-    /// let earlier = HistoryQuery { before: page.before, limit: 2 };
-    /// let page = agent.history(&chat, &earlier).await?.ok_or("no chat")?;
-    /// assert_eq!(page.messages[0].message.text(), "two");
+    /// let newest = agent.history(&chat, &newest).await?.ok_or("no chat")?;
+    /// let earlier = HistoryQuery { before: newest.before.clone(), limit: 2 };
+    /// let earlier = agent.history(&chat, &earlier).await?.ok_or("no chat")?;
+    /// let questions = [earlier, newest].map(|page| page.messages[0].message.text());
+    /// assert_eq!(questions, ["two", "three"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

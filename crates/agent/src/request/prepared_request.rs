@@ -132,8 +132,7 @@ impl PreparedRequest {
         engine.token_meter.at_most(counted + 3 * around)
     }
 
-    /// Compiles the request for an answer of at most so many tokens. `before` is a body with which the new one probably
-    /// begins.
+    /// Compiles the request for an answer of at most so many tokens. The new body probably begins with `before`.
     pub(crate) async fn compile(
         &self,
         engine: &Engine,

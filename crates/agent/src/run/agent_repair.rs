@@ -69,8 +69,7 @@ async fn repair_locked(locked: &LockedChat) -> Result<RepairReport, RunError> {
     Ok(RepairReport { found, left })
 }
 
-/// Continues with the readable lines in a whole log, if the live one was found damaged. The damaged log is kept in the
-/// archive.
+/// Continues with the readable lines in a whole log, if the live one was found damaged. The archive keeps the damaged log.
 async fn replace_damaged_log(
     locked: &LockedChat,
     found: &[StorageProblem],

@@ -89,7 +89,6 @@ fn plain_sentence(error: &ProviderError) -> &'static str {
     }
 }
 
-/// Returns a sentence with a mark at its end.
 /// Returns an explanation as one sentence, or as two if it has a remedy.
 fn sentences(why: &Explanation) -> String {
     let problem = ended(&why.problem);
@@ -98,6 +97,7 @@ fn sentences(why: &Explanation) -> String {
     format!("{problem} {}{}", first.to_uppercase(), ended(rest))
 }
 
+/// Returns a sentence with a mark at its end.
 fn ended(sentence: &str) -> String {
     let stop = if sentence.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{sentence}{stop}")

@@ -2,8 +2,7 @@
 //!
 //! A caller that accepts a message and finds the lane held leaves the message to the holder of the lane. So every holder
 //! looks at the ledger once more after it has given the lane back, whatever it has done meanwhile. A run does so itself;
-//! the holders that do something else do it here: operations, stops, compactions and their previews,
-//! and repairs.
+//! the holders that do something else do it here: operations, stops, compactions and their previews, and repairs.
 //!
 //! They answer for each message that waited while they held the lane, also for one that came before: its sender may have
 //! tried to run it only after they had begun, and may have left. A sender that waits for the lane comes first.

@@ -28,8 +28,8 @@ pub(super) fn has_answer_of(lines: &[LedgerLine], view: Option<&View>, start: &R
     lines.iter().any(|line| matches!(&line.body, LedgerBody::Entry(entry) if entry.key == key))
 }
 
-/// Returns the run whose answer ends the context if neither the journal nor the ledger knows it: a power cut has taken
-/// the journal.
+/// Returns the run whose answer ends the context, if a power cut has taken its journal, so that neither the journal nor
+/// the ledger knows it.
 pub(super) async fn unrecorded_run(
     chat: &dyn Chat,
     state: &ChatState,

@@ -32,15 +32,15 @@ impl Agent {
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
-    /// use ship_agent::{Agent, Inbound, Stop};
+    /// use ship_agent::{Agent, Inbound, Outcome, Stop};
     ///
     /// let (agent, chat) = (Agent::builder().build(), "http:main".parse()?);
     /// agent.accept(&chat, Inbound::from("hello")).await?;
     /// let mut unfinished = agent.unfinished_chats();
     /// while let Some(chat) = unfinished.next().await? {
-    ///     agent.run(&chat, &Stop::default()).await?;
+    ///     let outcome = agent.run(&chat, &Stop::default()).await?;
+    ///     assert_eq!(outcome, Some(Outcome::Done));
     /// }
-    /// assert_eq!(agent.unfinished_chats().next().await?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -31,9 +31,9 @@ pub(super) struct IndexHead {
 /// A segment in a head.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum HeadSegment {
-    /// Its bytes.
+    /// A segment whose bytes are in the head.
     Inline(Arc<Vec<u8>>),
-    /// The name of its piece.
+    /// A segment in a piece of its own, by the name of that piece.
     Named(RecordName),
 }
 

@@ -24,7 +24,7 @@ const LINES_READ: usize = 1_000;
 pub(super) enum ReadBudget {
     /// So many pages of lines, and as many of the ledger.
     Pages(usize),
-    /// Everything.
+    /// All that is there.
     All,
 }
 

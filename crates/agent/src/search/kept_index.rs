@@ -70,8 +70,8 @@ impl KeptIndex {
         (!self.is_outdated).then_some(self)
     }
 
-    /// Stores the index if it has changed. `sizes` are those of the logs before they were read, if all of them is in the
-    /// index.
+    /// Stores the index if it has changed. `sizes` are those of the logs before they were read, if the index has
+    /// read them to their ends.
     pub(super) async fn store(
         &mut self,
         store: &dyn Store,

@@ -11,8 +11,7 @@ use ship_store::{ChatKey, ContextId, Timestamp};
 pub struct SearchResult {
     /// The hits, the best first.
     pub hits: Vec<MessageHit>,
-    /// Whether the whole question was asked of everything that there is: the question was not cut, and all logs could
-    /// be read.
+    /// Whether the whole question was asked of all that there is: it was not cut, and all logs could be read.
     pub is_complete: bool,
     /// Whether the question was too long, so that only its beginning was asked.
     pub is_cut: bool,

@@ -1,4 +1,4 @@
-//! What an index knows of a message besides its terms: who it is, where it stands, and what the ranker needs of it.
+//! What an index knows of a message besides its terms: its id, its place, and what the ranker needs of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ use super::numbers::{read_number, write_number};
 use super::packed_postings::{pack, unpack};
 use super::postings::{DamagedPostings, Posting, PostingList};
 
-/// The form of the bytes. Whoever changes what a text is cut into changes this number, too.
+/// The form of the bytes. A change of the terms that a text is cut into changes this number, too.
 const FORM: u64 = 2;
 
 /// The number of terms in a block.

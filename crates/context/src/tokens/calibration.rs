@@ -33,15 +33,11 @@ const WEIGHT_MIN: f64 = 0.25;
 /// The learnt rates of models. They are plain data, stored with the chat.
 ///
 /// ```
-/// use ship_context::Calibration;
-///
-/// let mut calibration = Calibration::default();
+/// let mut calibration = ship_context::Calibration::default();
 /// assert_eq!(calibration.piece_tokens("gpt-4o", 1_000), 1_000);
 /// calibration.learn("gpt-4o", 10_000, 14_000);
 /// assert_eq!(calibration.rate("gpt-4o"), 1.4, "the model counted 14 tokens for each 10 of ours");
 /// assert_eq!(calibration.piece_tokens("gpt-4o", 1_000), 1_400);
-/// let stored = calibration.to_object();
-/// assert_eq!(Calibration::from_object(&stored), calibration);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {

@@ -50,14 +50,14 @@ impl Tokenizer {
     /// Returns the result of [`Tokenizer::message_tokens`], counted once for each content of a message.
     ///
     /// ```
-    /// use ship_context::Tokenizer;
     /// use ship_message::{Role, UiMessage, UiPart};
     ///
-    /// let tokenizer = Tokenizer::for_model("gpt-4o");
+    /// let tokenizer = ship_context::Tokenizer::for_model("gpt-4o");
     /// let message = UiMessage::new("u1", Role::User, vec![UiPart::text("How are you?")]);
-    /// assert!(!tokenizer.has_counted(&message));
-    /// assert_eq!(tokenizer.kept_message_tokens(&message), tokenizer.message_tokens(&message));
-    /// assert!(tokenizer.has_counted(&message));
+    /// let before = tokenizer.has_counted(&message);
+    /// let tokens = tokenizer.kept_message_tokens(&message);
+    /// assert_eq!((before, tokenizer.has_counted(&message)), (false, true));
+    /// assert_eq!(tokens, tokenizer.message_tokens(&message));
     /// ```
     pub fn kept_message_tokens(&self, message: &UiMessage) -> u64 {
         let is_ours = |count: &MessageCount| count.family == self.family();

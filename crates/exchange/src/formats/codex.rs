@@ -132,7 +132,7 @@ impl FormatReader for Codex {
 }
 
 impl Codex {
-    /// Whether a line is a text in the role of the user that nobody has typed.
+    /// Whether a line is a text in the role of the user that no person has typed.
     fn is_put_there(&self, value: &Json) -> bool {
         matches!(kind_of_line(value), RolloutKind::User(text) if is_put_there(&text, &self.typed))
     }

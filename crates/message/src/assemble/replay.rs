@@ -20,17 +20,10 @@ use crate::validate::is_provider_metadata;
 /// ```
 /// use ship_message::{Assembler, UiMessage, chunks_of};
 ///
-/// let message = UiMessage::parse(
-///     r#"{"id":"m1","role":"assistant","parts":[
-///         {"type":"step-start"},
-///         {"type":"text","text":"One moment.","state":"done"},
-///         {"type":"tool-search","toolCallId":"c1","state":"input-streaming",
-///          "input":{"query":"ti"},"rawInput":"{\"query\":\"ti"}]}"#,
-/// )?;
+/// let text = r#"{"id":"m1","role":"assistant","parts":[{"type":"text","text":"One mom","state":"streaming"}]}"#;
+/// let message = UiMessage::parse(text)?;
 /// let mut again = Assembler::new("", None);
-/// for chunk in chunks_of(&message) {
-///     again.push(chunk)?;
-/// }
+/// chunks_of(&message).into_iter().try_for_each(|chunk| again.push(chunk))?;
 /// assert_eq!(again.into_message(), message);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -69,22 +62,15 @@ impl Assembler {
     /// ```
     /// use ship_message::{Assembler, Chunk};
     ///
-    /// let chunks = [
-    ///     r#"{"type":"start","messageId":"m1"}"#,
-    ///     r#"{"type":"text-start","id":"t"}"#,
-    ///     r#"{"type":"text-delta","id":"t","delta":"Aye, "}"#,
-    ///     r#"{"type":"text-delta","id":"t","delta":"aye."}"#,
-    /// ];
-    /// let mut first = Assembler::new("", None);
-    /// let mut late = Assembler::new("", None);
-    /// for (at, chunk) in chunks.into_iter().enumerate() {
-    ///     if at == 3 {
-    ///         for chunk in first.chunks() {
-    ///             late.push(chunk)?;
-    ///         }
-    ///         late.push(Chunk::parse(chunk)?)?;
-    ///     }
+    /// let (mut first, mut late) = (Assembler::new("", None), Assembler::new("", None));
+    /// for chunk in [r#"{"type":"text-start","id":"t"}"#, r#"{"type":"text-delta","id":"t","delta":"Aye, "}"#] {
     ///     first.push(Chunk::parse(chunk)?)?;
+    /// }
+    /// first.chunks().into_iter().try_for_each(|chunk| late.push(chunk))?;
+    ///
+    /// let rest = Chunk::parse(r#"{"type":"text-delta","id":"t","delta":"aye."}"#)?;
+    /// for assembler in [&mut first, &mut late] {
+    ///     assembler.push(rest.clone())?;
     /// }
     /// assert_eq!(late.message(), first.message());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

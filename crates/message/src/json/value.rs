@@ -8,11 +8,9 @@ use super::{Array, JsString, JsonError, Object, ObjectKey};
 /// A JSON value.
 ///
 /// ```
-/// use ship_message::json::Json;
-///
-/// let value = Json::parse(r#"{"b":1.0,"a":[true,null]}"#)?;
-/// assert_eq!(value.get("b").and_then(Json::as_number), Some(1.0));
-/// assert_eq!(value.to_string(), r#"{"b":1,"a":[true,null]}"#);
+/// let value = ship_message::json::Json::parse(r#"{"b":1.0,"a":[true,null]}"#)?;
+/// let number = value.get("b").and_then(|b| b.as_number());
+/// assert_eq!((number, value.to_string().as_str()), (Some(1.0), r#"{"b":1,"a":[true,null]}"#));
 /// # Ok::<(), ship_message::json::JsonError>(())
 /// ```
 #[derive(Default)]

@@ -25,7 +25,7 @@ struct Shared {
     state: Mutex<QueueState>,
     /// Wakes the thread: there is a line, or there will be no more.
     arrived: Condvar,
-    /// Wakes those who wait for room or for their lines.
+    /// Wakes the callers that wait for room or for their lines.
     written: Condvar,
 }
 
@@ -36,7 +36,7 @@ struct QueueState {
     in_work: usize,
     /// Whether there will be no more lines.
     is_closed: bool,
-    /// Whether the thread has ended, so that nobody takes lines any more.
+    /// Whether the thread has ended, so that no line is taken any more.
     is_over: bool,
 }
 
@@ -110,7 +110,7 @@ impl Shared {
     }
 }
 
-/// Lets nobody wait for a thread that has ended, however it did.
+/// Ends all waits for a thread that has ended, however it did.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {

@@ -1,6 +1,6 @@
 //! Takes lines for the logs, and has them written by a thread of its own.
 //!
-//! A line is masked and written where nobody waits for it. The lines stand in a queue in their order; when that is
+//! A line is masked and written where no caller waits for it. The lines stand in a queue in their order; when that is
 //! full, the next one waits for room, so none is lost. The thread begins with the first line. If the system gives none,
 //! lines are written by the thread that has them.
 
@@ -44,8 +44,7 @@ impl LogWriter {
         Self { clock, files: Arc::new(files), queue: OnceLock::new() }
     }
 
-    /// Takes a line, which has the time of now. If it cannot be written, it is lost and counted, and the caller is not
-    /// disturbed.
+    /// Takes a line, which has the time of now. One that cannot be written is lost and counted, and no error.
     pub fn write(&self, entry: LogEntry) {
         let now = self.clock.now();
         let queue = self.queue.get_or_init(|| LogQueue::begin(Arc::clone(&self.files)).ok());

@@ -204,8 +204,7 @@ impl<F: Fold> LogFile<F> {
         Ok(Writing { log: self, state, file, look: None, published: None })
     }
 
-    /// Begins to replace a log by a new one. Of a file that is as long as after the last write, only the known state is
-    /// needed.
+    /// Begins to replace a log by a new one. A file that is as long as after the last write is not read again.
     pub(crate) fn begin_next(&self, right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock();
         if self.is_as_known(&state)? {
