@@ -7,8 +7,8 @@
 //!   from the person.
 //! - [`title_of_utterances`] makes a title for a context without one.
 //! - [`find_context`] finds the context that a query means.
-//! - [`recall_reference`], [`history_reference`] and [`earlier_talk_reference`] show a part of the past, for reference only;
-//!   [`FetchedReferences`] tells what a model has fetched.
+//! - [`recall_reference`], [`message_reference`], [`history_reference`] and [`earlier_talk_reference`] show a part of the
+//!   past, for reference only; [`FetchedReferences`] tells what a model has fetched.
 //! - [`message_left_behind`] is the message that a run leaves when it switches, [`check_switch`] limits the switches
 //!   of a run, and [`calls_in_order`] makes switching calls the last of their step.
 
@@ -16,6 +16,7 @@ mod context_search;
 mod frame;
 mod history;
 mod index;
+mod message_reference;
 mod moved_messages;
 mod plain_text;
 mod reference;
@@ -27,7 +28,8 @@ mod title;
 mod utterance;
 
 pub use crate::shown_references::{
-    FetchedReferences, fetched_reference, is_reference, is_reference_to,
+    FetchedReferences, fetched_reference, is_reference, is_reference_around, is_reference_to,
+    reference_content,
 };
 pub use context_search::{Candidate, ContextMatch, find_context};
 pub use frame::{ReferenceBudget, ReferenceTooLarge};
@@ -36,6 +38,7 @@ pub use history::{
     earlier_talk_reference, history_reference,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing_json};
+pub use message_reference::{MessageInPast, message_reference};
 pub use moved_messages::{message_left_behind, own_messages};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_reference};
 pub use snapshot::{

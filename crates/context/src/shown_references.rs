@@ -38,6 +38,23 @@ pub fn is_reference_to(message: &UiMessage, context: &ContextId, mode: &str) -> 
         && metadata.mode() == Some(mode)
 }
 
+/// The beginning of the line that names the message of a reference to a message and its neighbours.
+pub(crate) const MESSAGE_LINE: &str = "- messageId: ";
+
+/// Whether a message is a reference to the message of this id and its neighbours.
+pub fn is_reference_around(message: &UiMessage, id: &str) -> bool {
+    let text = if is_reference(message) { message.text() } else { return false };
+    // The lines of the head, before the fence.
+    text.lines().take(4).any(|line| line.strip_prefix(MESSAGE_LINE) == Some(id))
+}
+
+/// Returns what a reference shows, without its head and its fences.
+pub fn reference_content(reference: &str) -> Option<&str> {
+    let (rest, fence) = reference.rsplit_once('\n')?;
+    let opening = format!("\n{fence}\n");
+    rest.split_once(&opening).map(|(_, content)| content)
+}
+
 /// Returns the reference that a call has fetched.
 pub fn fetched_reference(tool: &ToolPart) -> Option<&str> {
     let is_it = tool.state() == ToolState::OutputAvailable
@@ -118,6 +135,15 @@ mod tests {
         assert!(fetched.has_context(&context, "full"));
         assert!(!fetched.has_context(&context, "summary"));
         assert_eq!(fetched.entries(), [LedgerSeq::new(12), LedgerSeq::new(14)]);
+    }
+
+    #[test]
+    fn the_content_of_a_reference_stands_between_its_fences() {
+        assert_eq!(
+            reference_content("head\n````\na\n```\nb\n```\nc\n````"),
+            Some("a\n```\nb\n```\nc")
+        );
+        assert_eq!(reference_content("a plain text"), None);
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl FrameContent<'_> {
     }
 
     /// Returns the whole text without the first pieces, and with another text for the newest piece if one is given.
-    fn text(&self, dropped: usize, newest: Option<&str>) -> String {
+    pub(super) fn text(&self, dropped: usize, newest: Option<&str>) -> String {
         let mut lines: Vec<String> =
             self.title.map(|title| format!("title: {title}")).into_iter().collect();
         match self.left_out_after(dropped) {
@@ -121,8 +121,13 @@ impl FrameContent<'_> {
 
 /// Formats a message so that a part of it cannot look like another speaker's message.
 pub(super) fn speaker_line(when: ship_record::Timestamp, speaker: &str, text: &str) -> String {
+    format!("[{when}] {}", untimed_line(speaker, text))
+}
+
+/// Formats a message of which no time is known.
+pub(super) fn untimed_line(speaker: &str, text: &str) -> String {
     let text = text.trim().replace("\r\n", "\n").replace(['\r', '\n'], "\n  ");
-    format!("[{when}] {speaker}: {text}")
+    format!("{speaker}: {text}")
 }
 
 fn longest_run(text: &str, of: char) -> usize {

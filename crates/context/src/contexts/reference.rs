@@ -84,6 +84,18 @@ pub(super) enum ReferenceContent {
     Context(ContextId),
     /// Entries of the ledger.
     Entries(Vec<LedgerSeq>),
+    /// A message and its neighbours, with the context of the message, if it is in one.
+    Messages(Option<ContextId>),
+}
+
+impl ReferenceContent {
+    fn context(&self) -> Option<&ContextId> {
+        match self {
+            Self::Context(context) => Some(context),
+            Self::Messages(context) => context.as_ref(),
+            Self::Entries(_) => None,
+        }
+    }
 }
 
 /// The origin of the message of a reference.
@@ -107,7 +119,7 @@ impl Reference {
             metadata.set_place_of(Metadata::of(place));
         }
         metadata.set_kind(MessageKind::Reference);
-        if let ReferenceContent::Context(context) = &self.shows {
+        if let Some(context) = self.shows.context() {
             metadata.set_context_id(context.as_str());
         }
         metadata.set_mode(self.mode);

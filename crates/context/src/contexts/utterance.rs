@@ -90,7 +90,7 @@ pub(super) fn iter_utterances<'m>(
 }
 
 /// Returns a person's message: the text, and the names of the files.
-fn text_of_person(message: &UiMessage) -> String {
+pub(super) fn text_of_person(message: &UiMessage) -> String {
     let mut lines = vec![message.text()];
     for part in message.parts() {
         if let UiPart::File(file) = part {
