@@ -62,6 +62,11 @@ pub enum ContextOperation {
         /// The amount that is shown.
         mode: RecallMode,
     },
+    /// Show an earlier message of the chat and its neighbours once, for reference.
+    RecallMessage {
+        /// The id of the message.
+        id: String,
+    },
     /// Leave a spoilt context for a clean one.
     Clear,
     /// Change the title of the active context.
@@ -92,13 +97,16 @@ pub enum ContextOperation {
     Undo,
 }
 
+/// The field of an operation about a message and its neighbours, in the ledger.
+const AROUND: &str = "around";
+
 impl ContextOperation {
     /// Returns the name of the operation in events and on screens.
     pub fn name(&self) -> &'static str {
         match self {
             Self::New { .. } => "new",
             Self::Load { .. } => "load",
-            Self::Recall { .. } => "recall",
+            Self::Recall { .. } | Self::RecallMessage { .. } => "recall",
             Self::Clear => "clear",
             Self::Rename { .. } => "rename",
             Self::Checkpoint { .. } => "checkpoint",
@@ -116,6 +124,7 @@ impl ContextOperation {
                 true
             }
             Self::Recall { .. }
+            | Self::RecallMessage { .. }
             | Self::Rename { .. }
             | Self::Checkpoint { .. }
             | Self::Fork { .. }
@@ -132,6 +141,7 @@ impl ContextOperation {
             Self::Rename { .. } => true,
             Self::Load { .. }
             | Self::Recall { .. }
+            | Self::RecallMessage { .. }
             | Self::Clear
             | Self::Checkpoint { .. }
             | Self::Fork { .. }
@@ -149,6 +159,7 @@ impl ContextOperation {
             }
             Self::New { .. }
             | Self::Recall { .. }
+            | Self::RecallMessage { .. }
             | Self::Rename { .. }
             | Self::Checkpoint { .. }
             | Self::Fork { .. } => false,
@@ -171,6 +182,7 @@ impl ContextOperation {
                 set("which", Some(which));
                 set("mode", Some(mode.name()));
             }
+            Self::RecallMessage { id } => set(AROUND, Some(id)),
             Self::Rename { title } => set("title", Some(title)),
             Self::Checkpoint { name } => set("name", Some(name)),
             Self::Fork { at, to } => {
@@ -188,6 +200,7 @@ impl ContextOperation {
         Some(match object.str("op")? {
             "new" => Self::New { title: text("title"), reason: text("reason") },
             "load" => Self::Load { which: text("which")? },
+            "recall" if object.get(AROUND).is_some() => Self::RecallMessage { id: text(AROUND)? },
             "recall" => Self::Recall {
                 which: text("which")?,
                 mode: RecallMode::named(object.str("mode")?)?,
@@ -428,6 +441,24 @@ mod tests {
             assert_eq!(OperationOutcome::from_object(&outcome.to_object()), Some(outcome));
         }
         assert_eq!(OperationRefusal::new("It is `a; b`.").problem, "It is `a; b`.");
+    }
+
+    #[test]
+    fn the_ledger_keeps_which_recall_was_asked_for() {
+        for (operation, written) in [
+            (
+                ContextOperation::RecallMessage { id: "u_17".to_owned() },
+                r#"{"op":"recall","around":"u_17"}"#,
+            ),
+            (
+                ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Full },
+                r#"{"op":"recall","which":"last","mode":"full"}"#,
+            ),
+        ] {
+            let object = operation.to_object();
+            assert_eq!(Json::Object(object.clone()).to_string(), written);
+            assert_eq!(ContextOperation::from_object(&object), Some(operation));
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! - `operate` performs an operation: `target_origin` finds what it continues with, `target_log` makes the log of that,
 //!   `publish` publishes it.
-//! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference.
+//! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference and
+//!   `recall_message` a message with its neighbours.
 //! - `log_place` finds a checkpoint or a message in any log.
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
 //!   `undo_in_place` undoes operations that did not leave the context. `undo_preview` tells what an undo would do,
@@ -27,6 +28,7 @@ mod operate;
 mod publish;
 mod queued_operation;
 mod recall;
+mod recall_message;
 mod rename_and_checkpoint;
 mod restored_log;
 mod search_call;

@@ -52,6 +52,9 @@ pub(crate) async fn operate(
         ContextOperation::Recall { which, mode } => {
             super::recall::recall(locked, view, which, *mode, moving).await?
         }
+        ContextOperation::RecallMessage { id } => {
+            super::recall_message::recall_message(locked, view, id, moving).await?
+        }
         // A fork to this chat itself is a fork like any other.
         ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
             in_progress.fork_to(at.as_deref(), to).await?

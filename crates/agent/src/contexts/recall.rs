@@ -72,7 +72,7 @@ pub(super) async fn recall(
 }
 
 /// Appends the message of a reference.
-async fn append_reference(
+pub(super) async fn append_reference(
     locked: &LockedChat,
     view: &View,
     reference: Reference,

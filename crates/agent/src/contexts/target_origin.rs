@@ -88,6 +88,7 @@ impl OperationPlan {
             ContextOperation::Retry => operating.question_origin(),
             ContextOperation::Undo => operating.left_origin().await?,
             ContextOperation::Recall { .. }
+            | ContextOperation::RecallMessage { .. }
             | ContextOperation::Rename { .. }
             | ContextOperation::Checkpoint { .. } => {
                 let line = format!("“{}” publishes nothing.", operation.name());

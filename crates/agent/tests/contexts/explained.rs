@@ -66,6 +66,12 @@ async fn after_a_recall_by_a_person_at_rest_or_in_a_run_every_request_is_explain
     place.meanwhile.settled().await;
     place.say("and then?").await;
     all_are_explained(&place, "in a run").await;
+    let place = Place::at_dinner(obeys).await;
+    let id = place.id_of("plan the trip").await;
+    place.done(ContextOperation::RecallMessage { id }).await;
+    place.say("and now?").await;
+    place.say("and then?").await;
+    all_are_explained(&place, "a message").await;
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ async fn the_second_request_of_a_run_after_each_call() {
 #[tokio::test]
 async fn the_next_run_after_each_operation() {
     let mut seen = String::new();
+    let trip = Place::at_dinner(obeys).await.id_of("plan the trip").await;
     for operation in [
         ContextOperation::New { title: None, reason: None },
         ContextOperation::Load { which: "trip".to_owned() },
@@ -52,6 +53,7 @@ async fn the_next_run_after_each_operation() {
         ContextOperation::Rewind { to: "soup".to_owned() },
         ContextOperation::Undo,
         ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Recent },
+        ContextOperation::RecallMessage { id: trip },
     ] {
         let place = Place::at_dinner(obeys).await;
         place.done(ContextOperation::Checkpoint { name: "soup".to_owned() }).await;
