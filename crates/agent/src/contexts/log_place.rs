@@ -41,6 +41,14 @@ impl LogPlace {
             let place = Self { log: place.log, last: place.seq, checkpoint: None };
             return Ok(Ok(place.in_original_log(locked, &id).await?));
         }
+        if is_in_ledger_alone(locked, name).await? {
+            let problem = format!(
+                "`{name}` was said in the chat and is in no context, so there is nothing to go on from"
+            );
+            let why = Explanation::new(problem);
+            let why = why.with_remedy("`/context recall --around ID` shows it here");
+            return Ok(Err(OperationRefusal::explained(why, NOTHING_CHANGED)));
+        }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
         let why = match names.is_empty() {
@@ -88,4 +96,11 @@ impl LogPlace {
         view.lines.retain(|line| line.seq <= self.last);
         Ok(view)
     }
+}
+
+/// Whether the chat has a message of this id, and no context has it: talk in a group, which a search finds, too.
+async fn is_in_ledger_alone(locked: &LockedChat, id: &str) -> Result<bool, RunError> {
+    let found = locked.engine.search.around_in(&*locked.chat, id, 0, 0).await?;
+    let mut found = found.into_iter().flatten();
+    Ok(found.any(|it| it.is_asked_for && it.context.is_none()))
 }

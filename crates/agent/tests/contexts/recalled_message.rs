@@ -154,3 +154,22 @@ async fn a_hit_is_forked_and_rewound_to_wherever_it_stands() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_hit_in_no_context_is_no_place_to_go_on_from_and_the_refusal_says_so() {
+    let place = at_dinner().await;
+    let found = place.agent.search(&chat(), &ship_agent::SearchQuery::new("olives")).await.unwrap();
+    let id = found.unwrap().hits[0].message_id.clone();
+    for operation in [
+        ContextOperation::Fork { at: Some(id.clone()), to: None },
+        ContextOperation::Fork { at: Some(id.clone()), to: "api:copy".parse().ok() },
+        ContextOperation::Rewind { to: id.clone() },
+    ] {
+        let refused = refusal(&place, operation).await;
+        let expected = format!(
+            "`{id}` was said in the chat and is in no context, so there is nothing to go on from; \
+             `/context recall --around ID` shows it here. Nothing has changed."
+        );
+        assert_eq!(refused, expected);
+    }
+}

@@ -6,9 +6,11 @@ use crate::chat_flags::ChatFlags;
 use crate::output;
 
 /// The hints in the words of the engine, and the shell commands for them.
-const HINTS: [(&str, &str); 3] = [
+const HINTS: [(&str, &str); 5] = [
     ("`/checkpoint NAME`", "ship checkpoint NAME"),
     ("`/compact --undo`", "ship compact --undo"),
+    ("`/context recall --around ID`", "ship context recall --around ID"),
+    ("`/search WORDS`", "ship search WORDS"),
     ("`ship verify`", "ship verify"),
 ];
 
