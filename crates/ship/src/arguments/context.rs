@@ -50,17 +50,20 @@ pub(crate) enum ContextCommand {
         #[arg(long, default_value = "switch", value_parser = ["switch", "reference", "summary", "recent", "full"])]
         mode: String,
     },
-    /// Show another context to the model once, and stay here
+    /// Show another context, or an earlier message, to the model once, and stay here
     #[command(
-        after_help = "Examples:\n  ship context recall 'database plan'\n  ship context recall - --mode recent"
+        after_help = "Examples:\n  ship context recall 'database plan'\n  ship context recall - --mode recent\n  ship context recall --around u_17     (ship search tells ids)"
     )]
     Recall {
         /// An id or its beginning, words from it, or - for the one you left last
-        #[arg(value_name = "ID|QUERY", required = true, num_args = 1..)]
+        #[arg(value_name = "ID|QUERY", required_unless_present = "around", num_args = 1..)]
         which: Vec<String>,
         /// How much to show
         #[arg(long, default_value = "summary", value_parser = ["summary", "recent", "full"])]
         mode: String,
+        /// Show this message, with what was said before and after it
+        #[arg(long, value_name = "ID", conflicts_with_all = ["which", "mode"])]
+        around: Option<String>,
     },
     /// Drop the active context and begin a clean one; undo brings it back
     Clear,

@@ -156,6 +156,10 @@ const TESTED: &[TestedBy] = &[
         &["cli::every_option::the_modes_of_load_and_recall_are_those_of_the_help"],
     ),
     (
+        "context recall --around",
+        &["cli::search::a_hit_is_shown_to_the_model_with_what_was_said_around_it"],
+    ),
+    (
         "context clear",
         &[
             "cli::contexts::what_cannot_be_done_is_told_and_changes_nothing",

@@ -64,7 +64,10 @@ impl From<&ContextCommand> for ContextRequest {
                     Some(mode) => ContextOperation::Recall { which, mode },
                 })
             }
-            ContextCommand::Recall { which, mode } => {
+            ContextCommand::Recall { around: Some(id), .. } => {
+                Self::Do(ContextOperation::RecallMessage { id: id.clone() })
+            }
+            ContextCommand::Recall { which, mode, around: None } => {
                 let mode = RecallMode::named(mode).unwrap_or(RecallMode::Summary);
                 Self::Do(ContextOperation::Recall { which: which.join(" "), mode })
             }
@@ -247,11 +250,22 @@ async fn print_recalled(
     agent: &Agent,
     done: &ContextOperation,
 ) -> Result<(), Failure> {
-    let ContextOperation::Recall { which, mode } = done else { return Ok(()) };
-    match agent.look_at_context(&session.chat, which).await? {
-        Ok(snapshot) => show::print_recalled(session, &snapshot, *mode),
-        // Another process has just loaded it; the model was shown it all the same.
-        Err(_) => Ok(()),
+    match done {
+        ContextOperation::Recall { which, mode } => {
+            match agent.look_at_context(&session.chat, which).await? {
+                Ok(snapshot) => show::print_recalled(session, &snapshot, *mode),
+                // Another process has just loaded it; the model was shown it all the same.
+                Err(_) => Ok(()),
+            }
+        }
+        ContextOperation::RecallMessage { id } => {
+            match agent.recalled_message(&session.chat, id).await? {
+                Some(text) => show::print_recalled_messages(&text),
+                // Another process has just taken it back.
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
     }
 }
 

@@ -11,13 +11,13 @@ use crate::arguments::{DEFAULT_CHAT, SearchFlags};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
-use hit_lines::print_hits;
+use hit_lines::{RecallCommand, print_hits};
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, flags: &SearchFlags) -> Result<ExitCode, Failure> {
     let search = MessageSearch::new(session.store()?);
     let found = find(session, &search, flags).await?;
-    print(session, &found)?;
+    print(session, &found, recall_at_shell)?;
     if found.from == SearchedBy::Scan && !flags.all_chats {
         // The answer is there; what follows makes the next one faster. The rest of a long chat is left to later searches.
         search.index(&session.chat, PAGES_AFTER).await?;
@@ -28,16 +28,25 @@ pub(crate) async fn run(session: &Session, flags: &SearchFlags) -> Result<ExitCo
 /// The pages of 1,000 lines that are put into the index after an answer.
 const PAGES_AFTER: usize = 20;
 
-fn print(session: &Session, found: &SearchResult) -> Result<(), Failure> {
+fn print(session: &Session, found: &SearchResult, recall: RecallCommand) -> Result<(), Failure> {
     tell_limits(found);
     if session.json {
         output::print_json(&found.to_json())?;
     } else if found.hits.is_empty() {
         output::print_line("Nothing was found.")?;
     } else {
-        print_hits(session, &found.hits)?;
+        print_hits(session, &found.hits, recall)?;
     }
     Ok(())
+}
+
+fn recall_at_shell(session: &Session, id: &str) -> String {
+    let id = output::quote_for_shell(id);
+    session.chat_flags.add_to(&format!("ship context recall --around {id}"))
+}
+
+fn recall_in_chat(_: &Session, id: &str) -> String {
+    format!("/context recall --around {}", output::escape_unprintable(id))
 }
 
 /// Searches in this chat for words, as `/search` does.
@@ -47,7 +56,7 @@ pub(crate) async fn run_in_chat(
     words: &str,
 ) -> Result<ExitCode, Failure> {
     let found = agent.search(&session.chat, &SearchQuery::new(words)).await?;
-    print(session, &found.unwrap_or_else(nothing))?;
+    print(session, &found.unwrap_or_else(nothing), recall_in_chat)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -86,7 +86,7 @@ fn flags_behind_the_commands_of_a_chat_are_those_of_the_shell() {
                   /new --title Dinner --reason too late\nsoup?\n/context recall database --mode full\nand?\n\
                   /context load database --mode summary\nwell?\n/context new --title Supper --reason hunger\n\
                   bread\n/context list --limit 1\n/compact --dry-run\n/fork --to terminal:try\n\
-                  /context load - --mode switch\n";
+                  /context load - --mode switch\n/search database\n/context recall --around u_2\n";
     let out = ship.piped(&["chat"], script).text();
     for expected in [
         "Now in a copy of “plan the database” up to “early”; to return: /context load -\n",
@@ -95,6 +95,8 @@ fn flags_behind_the_commands_of_a_chat_are_those_of_the_shell() {
         "Nothing would be compacted: 2 messages would stay.\n",
         "Copied to the chat `terminal:try` as “Supper (copy)”; this chat is unchanged.",
         "Now in “Dinner”. Left “Supper”; to return: /context load -\n",
+        "shows it, /context recall --around ",
+        "`u_2` is shown here with what was said around it, for reference.\n\n#u_2 [",
     ] {
         assert!(out.contains(expected), "{expected:?} is not in {out}");
     }

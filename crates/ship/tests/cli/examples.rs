@@ -90,7 +90,8 @@ fn with_known_ids(ship: &TestShip, example: &str) -> String {
         ("q_0123456789abcdef", &["inspect", "--requests", "--json"][..], "id"),
         ("req_0123456789abcdef", &["logs", "--json"], "requestId"),
         ("c_20260205_4f1c22d09a7e", &["context", "list", "--json"], "contextId"),
-        ("u_17", &["history", "--json", "--last", "2"], "id"),
+        // The model does not see it, so it can be recalled.
+        ("u_17", &["history", "--json", "--last", "200"], "id"),
     ]
     .into_iter()
     .filter(|(any, ..)| example.split([' ', '`']).any(|word| word == *any))

@@ -63,6 +63,37 @@ fn what_was_said_is_found_in_every_place_of_a_chat() {
 }
 
 #[test]
+fn a_hit_is_shown_to_the_model_with_what_was_said_around_it() {
+    let ship = long_chat();
+    let id = text(&hits(&ship, &["search", "zebra", "--role", "user"])[0], "messageId");
+    let found = ship.run(&["search", "zebra", "--role", "user"]).text();
+    let way = format!(
+        "\nship history --around {id} shows it, ship context recall --around {id} shows it to the model.\n"
+    );
+    assert!(found.ends_with(&way), "{found}");
+    let live = ship.run(&["search", "walrus", "--role", "user"]).text();
+    assert!(!live.contains("ship context recall"), "the model sees it: {live}");
+    let said = ship.said();
+    let shown = ship.run(&["context", "recall", "--around", &id]).text();
+    let line =
+        format!("`{id}` is shown here with what was said around it, for reference.\n\n#{id} [");
+    assert!(shown.starts_with(&line) && shown.contains("the giraffe is on deck"), "{shown}");
+    assert_eq!(ship.said(), said, "a reference is nothing that was said");
+    let _ = ship.run(&["send", "where is it?"]).text();
+    let sees = ship.run(&["inspect", "--json"]).out();
+    assert!(sees.contains(&format!("- messageId: {id}")), "{sees}");
+    let _ = ship.run(&["undo"]).text();
+    let changed = ship.run(&["context", "recall", "--around", &id, "--json"]).json();
+    assert_eq!(text(&changed, "operation"), "recall");
+    let error = ship.run(&["context", "recall", "--around", "u_999", "--json"]).error();
+    assert_eq!(text(&error, "code"), "not_done");
+    assert_eq!(text(&error, "hint"), "`ship search WORDS` finds messages and tells their ids");
+    for wrong in [&["recall"][..], &["recall", "x", "--around", &id]] {
+        assert_eq!(ship.run(&[&["context"], wrong].concat()).code(), 2, "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_search_is_limited_by_role_context_time_and_number() {
     let ship = long_chat();
     assert_eq!(found(&ship, &["search", "walrus"]).len(), 2, "the question and its echo");

@@ -97,6 +97,11 @@ pub(super) fn print_recalled(
     }
 }
 
+/// Prints the messages that the model was shown.
+pub(super) fn print_recalled_messages(text: &str) -> Result<(), Failure> {
+    output::print_line(&format!("\n{}", table::wrap_lines(&output::escape_unprintable(text))))
+}
+
 fn facts(session: &Session, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     let title = output::escape_unprintable(snapshot.title());
     vec![

@@ -11,8 +11,15 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// Prints hits, and how the first one is opened.
-pub(super) fn print_hits(session: &Session, hits: &[MessageHit]) -> Result<(), Failure> {
+/// Makes the command that shows the model the message of an id.
+pub(super) type RecallCommand = fn(&Session, &str) -> String;
+
+/// Prints hits, and what can be done with the first one.
+pub(super) fn print_hits(
+    session: &Session,
+    hits: &[MessageHit],
+    recall: RecallCommand,
+) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for hit in hits {
         output::print_line(&heading(session, hit, style))?;
@@ -20,15 +27,31 @@ pub(super) fn print_hits(session: &Session, hits: &[MessageHit]) -> Result<(), F
         output::print_line(&table::wrap(&format!("  {marked}"), 2, table::columns()))?;
     }
     if let Some(first) = hits.first() {
-        let open = format!("ship history --around {}", output::quote_for_shell(&first.message_id));
-        let flags = match first.chat == session.chat {
-            true => session.chat_flags.clone(),
-            false => session.chat_flags.of_chat(&first.chat),
-        };
-        let advice = format!("{} shows what was said there.", flags.add_to(&open));
-        output::print_line(&style.dim(&format!("\n{}", table::wrap_text(&advice, 0))))?;
+        let advice = advice(session, first, recall);
+        output::print_line(&style.dim(&format!("\n{}", table::wrap_lines(&advice))))?;
     }
     Ok(())
+}
+
+/// Tells how a hit is opened, and how it is shown to the model, which may see it already.
+fn advice(session: &Session, hit: &MessageHit, recall: RecallCommand) -> String {
+    let open = format!("ship history --around {}", output::quote_for_shell(&hit.message_id));
+    if hit.chat != session.chat {
+        let open = session.chat_flags.of_chat(&hit.chat).add_to(&open);
+        return format!("{open} shows it.");
+    }
+    let open = session.chat_flags.add_to(&open);
+    match hit.place {
+        HitPlace::Live => format!("{open} shows it."),
+        HitPlace::Ledger | HitPlace::Sealed | HitPlace::Context => {
+            let recall = recall(session, &hit.message_id);
+            let (person, model) =
+                (format!("{open} shows it,"), format!("{recall} shows it to the model."));
+            let is_narrow = table::width(&person) + 1 + table::width(&model) > table::columns();
+            // So no command is broken where a person copies it.
+            format!("{person}{}{model}", if is_narrow { '\n' } else { ' ' })
+        }
+    }
 }
 
 fn heading(session: &Session, hit: &MessageHit, style: Style) -> String {

@@ -15,7 +15,8 @@ pub(in super::super) const SUBCOMMANDS: [Listed; 8] = [
     listed("show", "[X]", "what is in this one, or in X"),
     listed("new", "[TITLE]", "begin a clean one; --reason WHY").with_flags(NEW_FLAGS),
     listed("load", "X", "go to X: an id, words, or - for the last").with_flags(&["--mode"]),
-    listed("recall", "X", "show X to the model once, and stay here").with_flags(&["--mode"]),
+    listed("recall", "X", "show X to the model once; --around ID a message")
+        .with_flags(&["--mode", "--around"]),
     listed("clear", "", "drop this one; /undo brings it back"),
     listed("rename", "TITLE", "give it a new title"),
     listed("undo", "", "undo the last of these, whatever was said since"),
@@ -61,7 +62,10 @@ fn parse_context(rest: &str) -> LineMeaning {
         ("show", which) => looked(ContextRequest::Show { which }),
         ("new", given) => parse_new(given.as_deref().unwrap_or_default()),
         ("load", Some(which)) => load(which),
-        ("recall", Some(which)) => recall(which),
+        ("recall", Some(which)) => match which.strip_prefix("--around") {
+            Some(id) => recall_message(id),
+            None => recall(which),
+        },
         ("clear", None) => operation_line(ContextOperation::Clear),
         ("undo", None) => operation_line(ContextOperation::Undo),
         ("rename", Some(title)) => operation_line(ContextOperation::Rename { title }),
@@ -137,6 +141,17 @@ fn load(which: String) -> LineMeaning {
     }
 }
 
+/// Parses what stands behind `--around`: a space or `=`, and the id of a message.
+fn recall_message(behind: &str) -> LineMeaning {
+    match behind.strip_prefix([' ', '=']).unwrap_or_default().trim() {
+        "" => LineMeaning::Usage("--around takes the id of a message, such as u_17."),
+        id if id.contains(char::is_whitespace) => {
+            LineMeaning::Usage("--around ID stands alone behind /context recall.")
+        }
+        id => operation_line(ContextOperation::RecallMessage { id: id.to_owned() }),
+    }
+}
+
 fn recall(which: String) -> LineMeaning {
     match split_mode(which, RecallMode::named) {
         (_, Some(None)) => LineMeaning::Usage(MODES),
@@ -189,6 +204,10 @@ mod tests {
                 operation_line(ContextOperation::Load { which: text("-") }),
             ),
             ("/context load a --mode reference", recall("a", RecallMode::Recent)),
+            (
+                "/context recall --around u_17",
+                operation_line(ContextOperation::RecallMessage { id: text("u_17") }),
+            ),
             ("/context recall a", recall("a", RecallMode::Summary)),
             ("/context recall a b --mode full", recall("a b", RecallMode::Full)),
             ("/context clear", operation_line(ContextOperation::Clear)),
@@ -232,6 +251,8 @@ mod tests {
             "/context load",
             "/context load a --mode all",
             "/context recall a --mode switch",
+            "/context recall --around",
+            "/context recall --around u_17 --mode full",
             "/context rename",
             "/context clear it",
             "/context list all",
