@@ -7,7 +7,7 @@ use super::world::{BOTH, KEY, World, assert_says, name, strict};
 /// A fault, and what the person must be able to read from the sentence.
 type Case = (fn() -> Answer, &'static [&'static str]);
 
-const KEY_REMEDY: &str = "Set `llm.apiKey`, or ";
+const KEY_REMEDY: &str = ", or set `llm.apiKey`, ";
 const MONEY_REMEDY: &str = "retrying will not help.";
 
 const CASES: &[Case] = &[
