@@ -91,18 +91,13 @@ pub(super) async fn plan(
         None => goal,
         Some(so_far) => {
             let tokens: u64 = load.messages.iter().skip(context_messages.len()).sum();
-            let earlier = earlier_parts(so_far);
+            let with_run = CompactionGoal::new(load.fixed, open_tokens + tokens, &budget);
             // A person that makes room while a run waits leaves the run unchanged.
             let may_settle = !matches!(why, CompactionReason::Person { .. });
-            // A run that takes more than half of the room would leave too little for a summary and the messages.
-            if may_settle && earlier > 0 && tokens > goal.room() / 2 {
-                return Ok(PlanResult::Settle(earlier));
-            }
-            match CompactionGoal::new(load.fixed, open_tokens + tokens, &budget) {
-                Ok(goal) => goal,
-                // Not even the last step fits beside the open request.
-                Err(_) if may_settle => return Ok(PlanResult::Settle(so_far.parts().len())),
-                Err(too_big) => {
+            match (parts_to_settle(so_far, tokens, &goal, with_run.is_ok()), with_run) {
+                (Some(parts), _) if may_settle => return Ok(PlanResult::Settle(parts)),
+                (_, Ok(goal)) => goal,
+                (_, Err(too_big)) => {
                     return Ok(PlanResult::No(too_big_for_user(engine, request, &too_big)));
                 }
             }
@@ -118,16 +113,7 @@ pub(super) async fn plan(
         }
         false => PrunedOutputs::default(),
     };
-    // Mostly nothing is left out, and then copies of all messages would be wasted.
-    in_place_if(!pruned.is_empty(), || {
-        for (at, weight) in weights.iter_mut().enumerate() {
-            if pruned.has_output_of(&request.shown[at]) {
-                let mut shown = request.shown[at].clone();
-                pruned.apply(&mut shown);
-                *weight = engine.token_meter.message_tokens(&shown);
-            }
-        }
-    });
+    weigh_pruned(engine, request, &pruned, &mut weights);
     // A refusal of the provider says nothing about the settings.
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
@@ -146,6 +132,42 @@ pub(super) async fn plan(
         state: carried,
         view,
     })))
+}
+
+/// Returns the number of parts of the run's message that must be settled; `None` if the run may stay as it is. It takes
+/// so many tokens, and `fits` tells whether a goal holds the run beside the open request.
+fn parts_to_settle(
+    so_far: &UiMessage,
+    tokens: u64,
+    goal: &CompactionGoal,
+    fits: bool,
+) -> Option<usize> {
+    let earlier = earlier_parts(so_far);
+    // A run that takes more than half of the room would leave too little for a summary and the messages.
+    if earlier > 0 && tokens > goal.room() / 2 {
+        return Some(earlier);
+    }
+    // Not even the last step fits beside the open request.
+    (!fits).then(|| so_far.parts().len())
+}
+
+/// Counts the messages again of which outputs are left out.
+fn weigh_pruned(
+    engine: &Engine,
+    request: &PreparedRequest,
+    pruned: &PrunedOutputs,
+    weights: &mut [u64],
+) {
+    // Mostly nothing is left out, and then copies of all messages would be wasted.
+    in_place_if(!pruned.is_empty(), || {
+        for (at, weight) in weights.iter_mut().enumerate() {
+            if pruned.has_output_of(&request.shown[at]) {
+                let mut shown = request.shown[at].clone();
+                pruned.apply(&mut shown);
+                *weight = engine.token_meter.message_tokens(&shown);
+            }
+        }
+    });
 }
 
 /// Explains what is too big.

@@ -17,7 +17,7 @@ use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, Destination, OperationOutcome, OperationRefusal,
     WayBack,
 };
-use crate::engine::LockedChat;
+use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
 
 impl OperationPlan {
@@ -35,12 +35,7 @@ impl OperationPlan {
         // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
         let copies_lines = target.pieces.iter().any(|piece| !matches!(piece, LogPiece::New(_)));
         let unread = origin.problems().filter(|_| !copies_lines).unwrap_or_default().to_vec();
-        let reason = match operation {
-            ContextOperation::New { reason, .. } => {
-                reason.as_deref().filter(|it| !it.trim().is_empty())
-            }
-            _ => None,
-        };
+        let reason = reason_of(operation);
         let left_behind = messages_left_behind(view, &moving.current);
         // A context in which nothing was said is not archived, and so is one that a retry leaves without an answer.
         let is_unanswered = *operation == ContextOperation::Retry && lacks_answer(view);
@@ -82,34 +77,55 @@ impl OperationPlan {
         engine.note_repairs(chat.key(), damage);
         let active = ContextName::from(&active_snapshot(engine, &now_active));
         let left = is_kept.then_some(left);
-        let mut line = text_for_user(operation, left.as_ref(), &active.title);
-        // In front: the line ends with the command that leads back.
-        if restored > 0 {
-            line.insert_str(0, &format!("{} ", restored_sentence(restored)));
+        let change = describe_change(engine, operation, (left, active), (restored, left_out));
+        Ok(OperationResult { outcome: OperationOutcome::Done(change), view: Some(now_active) })
+    }
+}
+
+/// Returns the reason that the person gave for a new context.
+fn reason_of(operation: &ContextOperation) -> Option<&str> {
+    match operation {
+        ContextOperation::New { reason, .. } => {
+            reason.as_deref().filter(|it| !it.trim().is_empty())
         }
-        if left_out > 0 {
-            line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
-        }
-        // Where a chat has one context, loading another is refused.
-        let can_load = engine.rules.contexts.enabled;
-        let way_back = left.as_ref().filter(|_| can_load).map(|left| WayBack {
-            introduction: format!("{line}; to return: "),
-            destination: Destination::Context(left.context.clone()),
-        });
-        let line = match &way_back {
-            Some(way_back) => way_back.line_in_chat(),
-            None if left.is_some() => format!("{line}; `undo` takes that back."),
-            None => line,
-        };
-        let outcome = OperationOutcome::Done(ContextChange {
-            operation: operation.name().to_owned(),
-            left,
-            active,
-            chat: None,
-            line,
-            way_back,
-        });
-        Ok(OperationResult { outcome, view: Some(now_active) })
+        _ => None,
+    }
+}
+
+/// Describes a change for the person: the contexts that were left and entered, how many messages came back from snapshots,
+/// how many places cannot be read, and the way back.
+fn describe_change(
+    engine: &Engine,
+    operation: &ContextOperation,
+    (left, active): (Option<ContextName>, ContextName),
+    (restored, left_out): (usize, usize),
+) -> ContextChange {
+    let mut line = text_for_user(operation, left.as_ref(), &active.title);
+    // In front: the line ends with the command that leads back.
+    if restored > 0 {
+        line.insert_str(0, &format!("{} ", restored_sentence(restored)));
+    }
+    if left_out > 0 {
+        line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
+    }
+    // Where a chat has one context, loading another is refused.
+    let can_load = engine.rules.contexts.enabled;
+    let way_back = left.as_ref().filter(|_| can_load).map(|left| WayBack {
+        introduction: format!("{line}; to return: "),
+        destination: Destination::Context(left.context.clone()),
+    });
+    let line = match &way_back {
+        Some(way_back) => way_back.line_in_chat(),
+        None if left.is_some() => format!("{line}; `undo` takes that back."),
+        None => line,
+    };
+    ContextChange {
+        operation: operation.name().to_owned(),
+        left,
+        active,
+        chat: None,
+        line,
+        way_back,
     }
 }
 

@@ -112,21 +112,10 @@ impl<'a> ModelCall<'a> {
             is_rough: !is_counted,
         };
         let body = &compiled.body;
-        let last = match &shown {
-            RequestMessages::Summary(_) => Ok(None),
-            _ => last_request(work).await,
-        };
-        let shared_prefix = match (&shown, &last) {
-            (RequestMessages::Summary(_), _) => SharedPrefix::default(),
-            (_, Err(error)) => {
-                log_not_recorded(work, error);
-                SharedPrefix::unknown()
-            }
-            (
-                RequestMessages::Context { position, .. }
-                | RequestMessages::Continuation { position, .. },
-                Ok(last),
-            ) => {
+        let shared_prefix = match &shown {
+            RequestMessages::Summary(_) => SharedPrefix::default(),
+            RequestMessages::Context { position, .. }
+            | RequestMessages::Continuation { position, .. } => {
                 let now = OutgoingRequest {
                     recipe: &compiled.recipe,
                     system: &system,
@@ -138,15 +127,11 @@ impl<'a> ModelCall<'a> {
                     shown: &prepared.shown,
                     pruned: &work.pruned().await,
                 };
-                now.compare(&*agent.store, &*work.locked.chat, last.as_deref()).await
+                compare_with_last(work, now).await
             }
         };
         // The texts are stored before the record that names them, so that no record lacks one after a crash.
-        for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
-            keep_text(work, sha256, &block.text, "text/markdown").await;
-        }
-        let (sha256, tools) = (prepared.tools.sha256(), prepared.tools.record());
-        keep_text(work, sha256, tools, "application/json").await;
+        keep_texts(work, prepared, &system).await;
         let record = RequestRecord {
             id: new_id(work),
             request_id: work.request_id.clone(),
@@ -154,7 +139,7 @@ impl<'a> ModelCall<'a> {
             ts: agent.clock.now(),
             shown,
             system,
-            tools: sha256.to_owned(),
+            tools: prepared.tools.sha256().to_owned(),
             recipe: compiled.recipe.clone(),
             rendering: RENDERING,
             max_tokens: compiled.request.max_tokens,
@@ -165,13 +150,9 @@ impl<'a> ModelCall<'a> {
             stem: body.stem(),
             shared_prefix,
         };
-        let weight = match counted {
-            _ if !record.is_of_context() => RequestCount::Unknown,
-            Some(counted) => RequestCount::Counted(counted.total()),
-            None if agent.token_meter.wants_to_learn_from(tokens.total()) => {
-                RequestCount::Uncounted(Arc::new(prepared.clone()))
-            }
-            None => RequestCount::Unknown,
+        let weight = match record.is_of_context() {
+            true => RequestCount::of_answer(work, prepared, counted.map(|it| it.total()), &tokens),
+            false => RequestCount::Unknown,
         };
         let record = Arc::new(record);
         write_record(work, &record).await?;
@@ -255,6 +236,24 @@ impl<'a> ModelCall<'a> {
 }
 
 impl RequestCount {
+    /// Returns the count of a request for an answer. An uncounted one is counted later, if the model's count of it teaches
+    /// anything.
+    fn of_answer(
+        work: &ActiveRun,
+        prepared: &PreparedRequest,
+        counted: Option<u64>,
+        estimated: &RequestTokens,
+    ) -> Self {
+        let meter = &work.locked.engine.token_meter;
+        match counted {
+            Some(counted) => Self::Counted(counted),
+            None if meter.wants_to_learn_from(estimated.total()) => {
+                Self::Uncounted(Arc::new(prepared.clone()))
+            }
+            None => Self::Unknown,
+        }
+    }
+
     /// Begins to count an uncounted request while the model writes its answer: loading the vocabulary takes as long
     /// as the first word of many an answer.
     fn count(&self, work: &ActiveRun) -> PendingCount {
@@ -291,6 +290,29 @@ async fn learn_from_report(work: &ActiveRun, reported: u64, counting: PendingCou
     }?;
     work.locked.engine.token_meter.learn(counted, reported);
     Some(counted)
+}
+
+/// Compares a request with the last one for an answer in the chat.
+async fn compare_with_last(work: &ActiveRun, now: OutgoingRequest<'_>) -> SharedPrefix {
+    match last_request(work).await {
+        Ok(last) => {
+            let (store, chat) = (&*work.locked.engine.store, &*work.locked.chat);
+            now.compare(store, chat, last.as_deref()).await
+        }
+        Err(error) => {
+            log_not_recorded(work, &error);
+            SharedPrefix::unknown()
+        }
+    }
+}
+
+/// Stores the texts of the system blocks, whose digests are in `system`, and of the tools.
+async fn keep_texts(work: &ActiveRun, prepared: &PreparedRequest, system: &[(String, String)]) {
+    for (block, (_, sha256)) in prepared.blocks.iter().zip(system) {
+        keep_text(work, sha256, &block.text, "text/markdown").await;
+    }
+    let (sha256, tools) = (prepared.tools.sha256(), prepared.tools.record());
+    keep_text(work, sha256, tools, "application/json").await;
 }
 
 /// Stores messages that are in no log. Returns their digest; an empty one where compacted messages are purged.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::Journal;
 use ship_message::json::Json;
-use ship_message::{Chunk, UiPart};
+use ship_message::{Chunk, UiMessage, UiPart};
 use ship_provider::{AnswerEnd, ProviderError};
 
 use super::answer_end::outcome_of_answer;
@@ -23,7 +23,7 @@ use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbox::{NextInput, is_stopped};
 use crate::reply::Outcome;
-use crate::request::ModelCall;
+use crate::request::{ModelCall, PreparedRequest};
 use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::run_notice::notice;
 use crate::stop::Stop;
@@ -138,17 +138,7 @@ async fn ask_model(
     progress: &mut RunProgress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
-    progress.end_waiting();
-    let mut so_far = progress.assembler.message().clone();
-    // After an answer that broke off, the next step has begun already; the request must not contain its start.
-    match so_far.parts().last() {
-        Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
-        _ => {
-            progress.end_step(work);
-            progress.push(work, Chunk::StartStep);
-        }
-    }
-    let agent = Arc::clone(&work.locked.engine);
+    let so_far = begin_step(work, progress);
     let prepared = match progress.fit.prepare_request(work, &so_far).await? {
         Ok(prepared) => prepared,
         Err(DoesNotFit::Settle(count)) => {
@@ -184,7 +174,46 @@ async fn ask_model(
         }
     };
     match answered {
-        Err(ProviderError::Cut { .. }) if progress.cuts < agent.rules.retries => {
+        Ok(answered) => {
+            progress.cuts = 0;
+            progress.fit.note_accepted(work).await;
+            log_response(work, progress, answered, parts_before);
+            progress.journal_answer(work, answered.finish_reason).await?;
+            Ok(None)
+        }
+        Err(error) => {
+            after_failure(work, progress, &prepared, written.request.max_tokens, error).await
+        }
+    }
+}
+
+/// Begins the next step of the message. Returns the message as the model is shown it, without that beginning.
+fn begin_step(work: &ActiveRun, progress: &mut RunProgress) -> UiMessage {
+    progress.end_waiting();
+    let mut so_far = progress.assembler.message().clone();
+    // After an answer that broke off, the next step has begun already; the request must not contain its start.
+    match so_far.parts().last() {
+        Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
+        _ => {
+            progress.end_step(work);
+            progress.push(work, Chunk::StartStep);
+        }
+    }
+    so_far
+}
+
+/// Decides whether the model is asked again after a call that failed, in which its answer could have had `max_tokens`.
+/// Returns an outcome if it is not.
+async fn after_failure(
+    work: &ActiveRun,
+    progress: &mut RunProgress,
+    prepared: &PreparedRequest,
+    max_tokens: u64,
+    error: ProviderError,
+) -> Result<Option<Outcome>, RunError> {
+    let engine = &work.locked.engine;
+    match error {
+        ProviderError::Cut { .. } if progress.cuts < engine.rules.retries => {
             // The unfinished answer is kept, and the model continues it: a new answer from the start would tell the
             // person everything twice.
             progress.cuts += 1;
@@ -197,25 +226,18 @@ async fn ask_model(
             progress.journal_all(work).await?;
             Ok(None)
         }
-        Err(ProviderError::AnswerTooLong { limit, .. }) if limit < written.request.max_tokens => {
+        ProviderError::AnswerTooLong { limit, .. } if limit < max_tokens => {
             // The next request asks for no more than this. Each further limit must be lower, so this ends.
-            agent.token_meter.learn_answer_limit(limit);
+            engine.token_meter.learn_answer_limit(limit);
             Ok(None)
         }
-        Err(error) => match progress.fit.may_be_too_large(work, &prepared, &error).await {
+        error => match progress.fit.may_be_too_large(work, prepared, &error).await {
             true => {
-                progress.fit.note_overflow(work, error, written.request.max_tokens);
+                progress.fit.note_overflow(work, error, max_tokens);
                 Ok(None)
             }
             false => Ok(Some(provider_failure(work, &error))),
         },
-        Ok(answered) => {
-            progress.cuts = 0;
-            progress.fit.note_accepted(work).await;
-            log_response(work, progress, answered, parts_before);
-            progress.journal_answer(work, answered.finish_reason).await?;
-            Ok(None)
-        }
     }
 }
 

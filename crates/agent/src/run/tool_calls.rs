@@ -17,7 +17,7 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::inbound::CallAnswer;
 use crate::stop::Stop;
-use crate::tool::{ToolContext, ToolHost};
+use crate::tool::{ToolContext, ToolFuture, ToolHost};
 
 /// The outcome of the calls of a step.
 #[derive(PartialEq, Eq)]
@@ -135,60 +135,15 @@ async fn run_one(
         let begun = progress.timed_line(JournalLine::Begun { at });
         work.locked.lane.journal(vec![begun], Synced::Now).await?;
     }
-    let view = work.messages().await;
-    // A run may answer several messages. The newest one is the question.
-    let current_user_message =
-        view.iter().rposition(|message| message.role() == ship_message::Role::User);
     let host = Arc::new(CallHost {
         work: Arc::clone(work),
         call_id: call.call_id().to_owned(),
         switches: progress.switches(),
     });
-    let context = ToolContext {
-        chat: work.locked.chat.key().clone(),
-        request_id: work.request_id.clone(),
-        run_id: work.run_id.clone(),
-        call_id: call.call_id().to_owned(),
-        view,
-        current_user_message,
-        host: Arc::clone(&host) as Arc<dyn ToolHost>,
-    };
+    let context = context_of_call(work, call, Arc::clone(&host) as Arc<dyn ToolHost>).await;
     let input = call.input().cloned().unwrap_or_default();
-    // The tool has a task of its own, so that a panic ends only this task. The set ends it when the run is dropped. When
-    // a frozen process goes on, this task may have its turn before that of the run, so it looks at the lane itself.
-    let mut task = JoinSet::new();
-    let (lane, tool) = (Arc::clone(&work.locked.lane), tool.run(input, context));
-    task.spawn(async move {
-        tokio::select! {
-            biased;
-            () = lane.lost() => Err("the chat was taken over".to_owned()),
-            result = tool => result,
-        }
-    });
-    let limit = work.locked.engine.rules.tool_deadline;
-    let result = tokio::select! {
-        result = task.join_next() => match result {
-            Some(Ok(result)) => result,
-            Some(Err(error)) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
-            Some(Err(_)) | None => Err("the tool was ended".to_owned()),
-        },
-        () = progress.time.wait_for(limit) => {
-            task.abort_all();
-            Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
-        }
-        () = progress.time.wait_until_over() => {
-            task.abort_all();
-            Err(deadline::EXCEEDED.to_owned())
-        }
-        () = stop.until_stopped() => {
-            task.abort_all();
-            return Ok(None);
-        }
-        () = until_ended_by_operation(work) => {
-            task.abort_all();
-            return Ok(None);
-        }
-    };
+    let task = begin_tool(work, tool.run(input, context));
+    let Some(result) = wait_for_tool(work, progress, task, stop).await else { return Ok(None) };
     Ok(Some(match result {
         Ok(output) => {
             let promised = host.switches.promised.lock().take();
@@ -199,6 +154,66 @@ async fn run_one(
         }
         Err(error_text) => Chunk::ToolOutputError { tool: chunk, error_text },
     }))
+}
+
+/// Returns what the tool of a call may know.
+async fn context_of_call(
+    work: &ActiveRun,
+    call: &ToolPart,
+    host: Arc<dyn ToolHost>,
+) -> ToolContext {
+    let view = work.messages().await;
+    // A run may answer several messages. The newest one is the question.
+    let current_user_message =
+        view.iter().rposition(|message| message.role() == ship_message::Role::User);
+    ToolContext {
+        chat: work.locked.chat.key().clone(),
+        request_id: work.request_id.clone(),
+        run_id: work.run_id.clone(),
+        call_id: call.call_id().to_owned(),
+        view,
+        current_user_message,
+        host,
+    }
+}
+
+/// Begins a tool in a task of its own, so that a panic ends only this task. The set ends it when the run is dropped.
+fn begin_tool(work: &ActiveRun, tool: ToolFuture) -> JoinSet<Result<Json, String>> {
+    let mut task = JoinSet::new();
+    let lane = Arc::clone(&work.locked.lane);
+    // When a frozen process goes on, this task may have its turn before that of the run, so it looks at the lane itself.
+    task.spawn(async move {
+        tokio::select! {
+            biased;
+            () = lane.lost() => Err("the chat was taken over".to_owned()),
+            result = tool => result,
+        }
+    });
+    task
+}
+
+/// Waits for a tool, and ends it when its time is over. Returns its result; `None` if the run is to end.
+async fn wait_for_tool(
+    work: &ActiveRun,
+    progress: &RunProgress,
+    mut task: JoinSet<Result<Json, String>>,
+    stop: &Stop,
+) -> Option<Result<Json, String>> {
+    let limit = work.locked.engine.rules.tool_deadline;
+    // The task ends with this set.
+    tokio::select! {
+        result = task.join_next() => Some(match result {
+            Some(Ok(result)) => result,
+            Some(Err(error)) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
+            Some(Err(_)) | None => Err("the tool was ended".to_owned()),
+        }),
+        () = progress.time.wait_for(limit) => {
+            Some(Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis())))
+        }
+        () = progress.time.wait_until_over() => Some(Err(deadline::EXCEEDED.to_owned())),
+        () = stop.until_stopped() => None,
+        () = until_ended_by_operation(work) => None,
+    }
 }
 
 /// Makes the journal line of an answer from outside; `None` if no call waits for it.

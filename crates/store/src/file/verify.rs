@@ -37,22 +37,11 @@ const WRITTEN_IN: [&str; 7] = [
 
 /// Lists all problems of one chat.
 pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
-    let mut found = Vec::new();
-    for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
-        let folder = chat.paths.chat.join(name);
-        let node = chat.env.stat(&folder)?.map(|look| look.node);
-        if node.is_some_and(|node| node != NodeKind::Folder) {
-            // Every check below would report the same again.
-            let remedy = "replace it by the folder itself";
-            found.push(new_problem(
-                &folder,
-                StorageProblemKind::NotPlain,
-                "it is not a folder",
-                remedy,
-            ));
-            return Ok(found);
-        }
+    // Every check below would report the same again.
+    if let Some(problem) = folder_problem(chat)? {
+        return Ok(vec![problem]);
     }
+    let mut found = Vec::new();
     match chat.read_about() {
         Ok(Some(_)) => {}
         Ok(None) => {
@@ -64,8 +53,50 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
     }
     verify_log(chat, &chat.paths.live, Live, &mut found)?;
     let referenced = verify_sealed(chat, &mut found)?;
+    found.extend(unreferenced_logs(chat, &referenced)?);
+    if answers_without_context(chat)? {
+        let message = "the ledger has answers, but the context log that they came from is missing";
+        let remedy = "restore it from a backup; answered messages are not run again either way";
+        found.push(new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
+    }
+    verify_ledger(chat, &mut found)?;
+    for name in ["run.jsonl", "requests.jsonl"] {
+        verify_log(chat, &chat.paths.messages.join(name), Live, &mut found)?;
+    }
+    for path in journal::sealed_files(&chat.requests, &chat.paths.archive)? {
+        verify_log(chat, &path, Sealed, &mut found)?;
+    }
+    found.extend(unreadable_derived(chat)?);
+    found.extend(leftovers(chat)?);
+    Ok(found)
+}
+
+/// Returns the problem of a folder of the chat that is none.
+fn folder_problem(chat: &ChatFiles) -> Result<Option<StorageProblem>, StorageError> {
+    for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
+        let folder = chat.paths.chat.join(name);
+        let node = chat.env.stat(&folder)?.map(|look| look.node);
+        if node.is_some_and(|node| node != NodeKind::Folder) {
+            let (kind, message) = (StorageProblemKind::NotPlain, "it is not a folder");
+            return Ok(Some(new_problem(
+                &folder,
+                kind,
+                message,
+                "replace it by the folder itself",
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Lists the sealed logs to which nothing refers: those of an import that was not published, and those of no known origin.
+fn unreferenced_logs(
+    chat: &ChatFiles,
+    referenced: &HashSet<String>,
+) -> Result<Vec<StorageProblem>, StorageError> {
     let (sealed_names, unpublished) = (chat.sealed_names()?, chat.unpublished_imports()?);
-    found.extend(unpublished.iter().map(|name| chat.unpublished_problem(name)));
+    let mut found: Vec<StorageProblem> =
+        unpublished.iter().map(|name| chat.unpublished_problem(name)).collect();
     let is_unknown =
         |name: &&SealedName| !referenced.contains(name.as_str()) && !unpublished.contains(name);
     for name in sealed_names.iter().filter(is_unknown) {
@@ -82,11 +113,11 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
             found.push(new_problem(&path, StorageProblemKind::Unreferenced, message, remedy));
         }
     }
-    if answers_without_context(chat)? {
-        let message = "the ledger has answers, but the context log that they came from is missing";
-        let remedy = "restore it from a backup; answered messages are not run again either way";
-        found.push(new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
-    }
+    Ok(found)
+}
+
+/// Checks the live ledger and the sealed ones, and compares them with the context.
+fn verify_ledger(chat: &ChatFiles, found: &mut Vec<StorageProblem>) -> Result<(), StorageError> {
     // The context log is checked above; here only its evidence of a ledger counts.
     if chat.is_ledger_lost().unwrap_or(false) {
         let path = ledger::live_path(&chat.paths.conversations);
@@ -108,19 +139,11 @@ pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Stora
         if name.ends_with(".jsonl") {
             let state = if name == "history.jsonl" { Live } else { Sealed };
             let path = chat.paths.conversations.join(name);
-            verify_log(chat, &path, state, &mut found)?;
+            verify_log(chat, &path, state, found)?;
             found.extend(ledger::missing_before(&chat.env, &chat.paths.conversations, &path)?);
         }
     }
-    for name in ["run.jsonl", "requests.jsonl"] {
-        verify_log(chat, &chat.paths.messages.join(name), Live, &mut found)?;
-    }
-    for path in journal::sealed_files(&chat.requests, &chat.paths.archive)? {
-        verify_log(chat, &path, Sealed, &mut found)?;
-    }
-    found.extend(unreadable_derived(chat)?);
-    found.extend(leftovers(chat)?);
-    Ok(found)
+    Ok(())
 }
 
 /// Whether another log begins with the whole content of this one. A rotation that failed between its two steps
