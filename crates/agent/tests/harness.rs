@@ -78,9 +78,31 @@ impl Setup {
         self.model.as_ref().unwrap()
     }
 
+    /// Has an agent answer until its disk dies, and revives the disk.
+    pub(crate) async fn answer_until_killed(&self, text: &str) -> Killed {
+        let agent = self.agent();
+        let accepted = agent.accept(text).await;
+        let _ = agent.try_run().await;
+        let (effects, looks) = (agent.effects(), agent.looks());
+        let died = self.disk.is_dead();
+        drop(agent);
+        self.disk.revive();
+        Killed { died, accepted, effects, looks }
+    }
+
     pub(crate) fn agent(&self) -> TestAgent {
         TestAgent::on(Box::new(self.disk.clone()), self)
     }
+}
+
+/// What an agent leaves behind that was killed while it answered.
+pub(crate) struct Killed {
+    /// Whether the disk died at all: a call that finds or writes nothing is not a place to die after.
+    pub(crate) died: bool,
+    /// Whether the message was acknowledged.
+    pub(crate) accepted: bool,
+    pub(crate) effects: usize,
+    pub(crate) looks: usize,
 }
 
 pub(crate) struct TestAgent {
@@ -173,6 +195,15 @@ impl TestAgent {
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
         assert!(self.accept(text).await);
+        self.run().await
+    }
+
+    /// Goes on with a message that another agent has not answered to its end. The sender sends it again unless it was
+    /// acknowledged.
+    pub(crate) async fn go_on(&self, text: &str, killed: &Killed) -> Option<Outcome> {
+        if !killed.accepted {
+            assert!(self.accept(text).await);
+        }
         self.run().await
     }
 

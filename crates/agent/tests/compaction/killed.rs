@@ -89,19 +89,14 @@ async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_t
     for (at, fault) in sample(cases, 5) {
         let setup = grown(MESSAGES).await;
         setup.disk.fail_in(at, fault);
-        let dying = setup.agent();
-        let accepted = dying.accept(QUESTION).await;
-        let _ = dying.try_run().await;
-        if !setup.disk.is_dead() {
-            // A call that finds or writes nothing is not a place to die after.
+        let killed = setup.answer_until_killed(QUESTION).await;
+        if !killed.died {
             continue;
         }
-        drop(dying);
-        setup.disk.revive();
         let living = setup.agent();
         let has_draft = draft(&living).await;
         let before = setup.model().summaries();
-        match goes_on(&living, accepted, &format!("{fault:?} at {at}")).await {
+        match goes_on(&living, killed.accepted, &format!("{fault:?} at {at}")).await {
             Found::Old => olds += 1,
             Found::New => news += 1,
         }

@@ -81,20 +81,13 @@ async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
     for at in sample(0..calls, 3) {
         let setup = purging().await;
         setup.disk.fail_in(at, Fault::KillAfter);
-        let dying = setup.agent();
-        let accepted = dying.accept("and now?").await;
-        let _ = dying.try_run().await;
-        if !setup.disk.is_dead() {
+        let killed = setup.answer_until_killed("and now?").await;
+        if !killed.died {
             continue;
         }
-        drop(dying);
-        setup.disk.revive();
         let living = setup.agent();
         late += usize::from(purged(&living).await == [false]);
-        if !accepted {
-            assert!(living.accept("and now?").await);
-        }
-        living.run().await;
+        living.go_on("and now?", &killed).await;
         assert_eq!(purged(&living).await, [true], "killed at {at}");
         assert_eq!(living.messages().await.last().unwrap().text(), "Aye.", "killed at {at}");
     }

@@ -8,6 +8,8 @@ use ship_message::{Role, UiMessage};
 use ship_store::{ChatKey, Store};
 use ship_testkit::chat::{everything, ledger_keys};
 use ship_testkit::clock::ManualClock;
+use ship_testkit::interleaving::Task;
+use ship_testkit::random::Random;
 use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep, call, calls, text};
 
 use crate::harness::{chat, inbound};
@@ -41,17 +43,10 @@ impl Holding {
         Self::Stop,
     ];
 
-    /// Those that stop no run of another caller.
-    pub(super) const PEACEFUL: [Self; 8] = [
-        Self::NewContext,
-        Self::Title,
-        Self::Copy,
-        Self::Compaction,
-        Self::CompactionPreview,
-        Self::CompactionUndo,
-        Self::LateAnswer,
-        Self::Repair,
-    ];
+    /// Chooses one that stops no run of another caller: all but the last.
+    fn peaceful(random: &mut Random) -> Self {
+        Self::ALL[random.below(Self::ALL.len() - 1)]
+    }
 
     /// The chat to which a message comes meanwhile.
     pub(super) fn chat(self) -> ChatKey {
@@ -186,4 +181,26 @@ pub(super) async fn check(store: Arc<dyn Store>, key: &ChatKey, texts: &[&str], 
     }
     let left = Caller::of(store).agent.run(key, &Stop::default()).await.unwrap();
     assert_eq!(left, None, "{at}: something was left to do");
+}
+
+/// Makes the tasks of callers by a seed: each sender says one of the texts in one way or another, and each holder holds
+/// the lane for something else.
+pub(super) fn tasks<'a>(
+    (senders, texts): (&'a [&'a Caller], &'a [&'a str]),
+    holders: &'a [&'a Caller],
+    key: &'a ChatKey,
+    random: &mut Random,
+) -> Vec<Task<'a>> {
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (sender, text) in senders.iter().zip(texts) {
+        tasks.push(match random.below(3) {
+            0 => Box::pin(sender.accept_and_run_now(key, text)),
+            1 => Box::pin(sender.accept_and_run(text)),
+            _ => Box::pin(sender.send(text)),
+        });
+    }
+    for holder in holders {
+        tasks.push(Box::pin(holder.hold(Holding::peaceful(random))));
+    }
+    tasks
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use ship_store::disk::MemoryDisk;
 use ship_store::{FileStore, Store};
 use ship_testkit::chat::options;
-use ship_testkit::interleaving::{InterleavedStore, Task, interleave};
+use ship_testkit::interleaving::{InterleavedStore, interleave};
 use ship_testkit::random::Random;
 use ship_testkit::sample::sample;
 
-use super::callers::{Caller, Holding, begin, check};
+use super::callers::{Caller, begin, check, tasks};
 use crate::harness::chat;
 
 /// One random schedule in so many is tried at once.
@@ -35,20 +35,11 @@ async fn run_schedule(seed: u64) {
     let processes = processes();
     begin(Arc::clone(&processes[0]), "before").await;
     let caller = |random: &mut Random| Caller::of(Arc::clone(random.one(&processes)));
-    let callers = [(); 3].map(|()| caller(&mut random));
-    let others = [(); 2].map(|()| caller(&mut random));
+    let senders = [(); 3].map(|()| caller(&mut random));
+    let holders = [(); 2].map(|()| caller(&mut random));
     let (key, texts) = (chat(), ["first", "second", "third"]);
-    let mut tasks: Vec<Task<'_>> = Vec::new();
-    for (caller, text) in callers.iter().zip(texts) {
-        tasks.push(match random.below(3) {
-            0 => Box::pin(caller.accept_and_run_now(&key, text)),
-            1 => Box::pin(caller.accept_and_run(text)),
-            _ => Box::pin(caller.send(text)),
-        });
-    }
-    for other in &others {
-        tasks.push(Box::pin(other.hold(*random.one(&Holding::PEACEFUL))));
-    }
+    let (senders, holders) = (senders.each_ref(), holders.each_ref());
+    let tasks = tasks((&senders, &texts), &holders, &key, &mut random);
     interleave(tasks, &mut |count| random.below(count)).await;
     check(Arc::clone(&processes[1]), &key, &texts, &format!("seed {seed}")).await;
 }

@@ -12,7 +12,7 @@ use ship_testkit::map_store::MapStore;
 use ship_testkit::random::Random;
 use ship_testkit::sample::sample;
 
-use super::callers::{Caller, Holding, begin, check};
+use super::callers::{Caller, Holding, begin, check, tasks};
 use crate::harness::chat;
 
 /// One random schedule in so many is tried at once.
@@ -167,21 +167,12 @@ async fn no_message_of_three_callers_waits_with_nobody_to_run_it() {
     for seed in sample(0..SCHEDULES, SAMPLE) {
         let mut random = Random::new(seed);
         let database = begun("before").await;
-        let callers = [(); 3].map(|()| Process::of(&database));
-        let others = [(); 2].map(|()| Process::of(&database));
+        let senders = [(); 3].map(|()| Process::of(&database));
+        let holders = [(); 2].map(|()| Process::of(&database));
         let (key, texts) = (chat(), ["first", "second", "third"]);
-        let mut tasks: Vec<Task<'_>> = Vec::new();
-        for (caller, text) in callers.iter().zip(texts) {
-            tasks.push(match random.below(3) {
-                0 => Box::pin(caller.accept_and_run_now(&key, text)),
-                1 => Box::pin(caller.accept_and_run(text)),
-                _ => Box::pin(caller.send(text)),
-            });
-        }
-        for other in &others {
-            let holding = Holding::PEACEFUL[random.below(Holding::PEACEFUL.len())];
-            tasks.push(Box::pin(other.hold(holding)));
-        }
+        let senders = senders.each_ref().map(|process| &process.caller);
+        let holders = holders.each_ref().map(|process| &process.caller);
+        let tasks = tasks((&senders, &texts), &holders, &key, &mut random);
         interleave(tasks, &mut |count| random.below(count)).await;
         check(Arc::new(database), &key, &texts, &format!("seed {seed}")).await;
     }

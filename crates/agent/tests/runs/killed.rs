@@ -1,6 +1,6 @@
 //! A run that is killed anywhere is gone on with, and a tool that must not run twice never does.
 
-use ship_agent::{Outcome, Stop};
+use ship_agent::Outcome;
 use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, UiMessage};
 use ship_testkit::power;
@@ -72,25 +72,15 @@ async fn a_run_killed_anywhere_and_continued_ends_as_if_it_had_not_been() {
     for at in sample(0..calls, 3) {
         let setup =
             Setup { disk: SimDisk::with_fault(at, Fault::KillAfter), ..Setup::scripted(&script()) };
-        let first = setup.agent();
-        let accepted = first.accept("go").await;
-        let _ = first.agent.run(&first.chat, &Stop::default()).await;
-        let (effects, looks) = (first.effects(), first.looks());
-        if !setup.disk.is_dead() {
-            // A call that finds nothing is not a place to die after.
+        let killed = setup.answer_until_killed("go").await;
+        if !killed.died {
             continue;
         }
         kills += 1;
-        drop(first);
-        setup.disk.revive();
         let second = setup.agent();
-        if !accepted {
-            // It was not acknowledged, so whoever sent it sends it again.
-            assert!(second.accept("go").await);
-        }
-        second.run().await;
+        second.go_on("go", &killed).await;
         let found = left(&second).await;
-        let effects = effects + second.effects();
+        let effects = killed.effects + second.effects();
         assert!(effects <= 1, "killed at call {at}: {effects} effects");
         if found == unknown {
             unknowns += 1;
@@ -98,7 +88,7 @@ async fn a_run_killed_anywhere_and_continued_ends_as_if_it_had_not_been() {
             assert_eq!(found, wanted, "killed at call {at}");
             assert_eq!(effects, 1, "killed at call {at}");
         }
-        let looks = looks + second.looks();
+        let looks = killed.looks + second.looks();
         assert!((2..=3).contains(&looks), "killed at call {at}: {looks} looks");
     }
     assert!(kills > calls / 6, "only {kills} kills in {calls} calls to the disk");

@@ -1,6 +1,6 @@
 //! A run that outgrows its window is settled, and may be killed while that is done.
 
-use ship_agent::{Outcome, Rules, Stop};
+use ship_agent::{Outcome, Rules};
 use ship_message::FinishReason;
 use ship_testkit::sample::sample;
 use ship_testkit::scripted_model::{ScriptedEnd, call, calls, said, step, text};
@@ -68,22 +68,14 @@ async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_
     let (mut kills, mut unknowns) = (0, 0);
     for at in sample(0..undisturbed.disk.calls(), 4) {
         let setup = Setup { disk: SimDisk::with_fault(at, Fault::KillAfter), ..setup() };
-        let first = setup.agent();
-        let accepted = first.accept("go").await;
-        let _ = first.agent.run(&first.chat, &Stop::default()).await;
-        if !setup.disk.is_dead() {
+        let killed = setup.answer_until_killed("go").await;
+        if !killed.died {
             continue;
         }
         kills += 1;
-        let before = first.effects();
-        drop(first);
-        setup.disk.revive();
         let second = setup.agent();
-        if !accepted {
-            assert!(second.accept("go").await);
-        }
-        second.run().await;
-        let effects = before + second.effects();
+        second.go_on("go", &killed).await;
+        let effects = killed.effects + second.effects();
         assert!((EFFECTS - 1..=EFFECTS).contains(&effects), "killed at {at}: {effects}");
         unknowns += EFFECTS - effects;
         let (context, ledger) = left(&second).await;

@@ -33,11 +33,7 @@ async fn a_killed_run_is_found_exactly_if_something_is_left_of_it() {
     for at in sample(0..undisturbed.disk.calls(), 3) {
         let disk = SimDisk::with_fault(at, Fault::KillAfter);
         let setup = Setup { disk, ..Setup::scripted(&script) };
-        let first = setup.agent();
-        let accepted = first.accept("go").await;
-        let _ = first.try_run().await;
-        drop(first);
-        setup.disk.revive();
+        let accepted = setup.answer_until_killed("go").await.accepted;
         let second = setup.agent();
         let listed = unfinished(&second.agent).await;
         // The second look has nothing but what the first one has noted.
