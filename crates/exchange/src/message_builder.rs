@@ -51,6 +51,12 @@ impl MessageBuilder {
         }
     }
 
+    /// Begins a message with the id that its file gives it, or with `fallback` if that is empty or no text.
+    pub(crate) fn with_id(id: Option<&Json>, fallback: String, role: Role) -> Self {
+        let id = id.and_then(Json::as_str).filter(|id| !id.is_empty());
+        Self::new(id.map_or(fallback, str::to_owned), role)
+    }
+
     /// Sets the time, unless it is set.
     pub(crate) fn set_ts(&mut self, ts: Option<Timestamp>) {
         if let Some(ts) = ts.filter(|_| !self.has_metadata) {

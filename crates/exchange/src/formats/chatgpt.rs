@@ -52,8 +52,7 @@ impl FormatReader for ChatGpt {
             AuthorRole::User => Role::User,
             AuthorRole::System | AuthorRole::Assistant | AuthorRole::Tool => Role::Assistant,
         };
-        let id = first.get("id").and_then(Json::as_str).filter(|id| !id.is_empty());
-        let mut builder = MessageBuilder::new(id.map_or(fallback, str::to_owned), role);
+        let mut builder = MessageBuilder::with_id(first.get("id"), fallback, role);
         for message in messages {
             add_message(&mut builder, message);
         }

@@ -89,12 +89,11 @@ impl FormatReader for ClaudeCode {
         let Some(first) = lines.iter().find(|line| is_said(line)).or(lines.first()) else {
             return Vec::new();
         };
-        let id = first.get("uuid").and_then(Json::as_str).filter(|id| !id.is_empty());
         let role = match (is_summary, SessionLine::read(0, 0, first).map(|line| line.kind)) {
             (false, Ok(SessionLineKind::User)) => Role::User,
             _ => Role::Assistant,
         };
-        let mut builder = MessageBuilder::new(id.map_or(fallback, str::to_owned), role);
+        let mut builder = MessageBuilder::with_id(first.get("uuid"), fallback, role);
         if is_summary {
             builder.set_summary();
         }

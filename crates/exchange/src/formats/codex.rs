@@ -115,9 +115,8 @@ impl FormatReader for Codex {
             RolloutKind::System => Role::System,
             _ => Role::Assistant,
         };
-        let id = first.get("payload").and_then(|payload| payload.get("id")?.as_str());
-        let id = id.filter(|id| !id.is_empty()).map_or(fallback, str::to_owned);
-        let mut builder = MessageBuilder::new(id, role);
+        let id = first.get("payload").and_then(|payload| payload.get("id"));
+        let mut builder = MessageBuilder::with_id(id, fallback, role);
         if is_summary {
             builder.set_summary();
         }

@@ -50,14 +50,12 @@ impl FormatReader for OpenAiMessages {
         let messages: Vec<&Json> =
             pieces.iter().map(|(value, part)| part_of(value, *part)).collect();
         let Some(first) = messages.first() else { return Vec::new() };
-        let text = |key: &str| first.get(key).and_then(Json::as_str);
-        let role = match text("role") {
+        let role = match first.get("role").and_then(Json::as_str) {
             Some("user") => Role::User,
             Some("system" | "developer") => Role::System,
             _ => Role::Assistant,
         };
-        let id = text("id").filter(|id| !id.is_empty()).map_or(fallback, str::to_owned);
-        let mut builder = MessageBuilder::new(id, role);
+        let mut builder = MessageBuilder::with_id(first.get("id"), fallback, role);
         for message in messages {
             add_message(&mut builder, message);
         }
