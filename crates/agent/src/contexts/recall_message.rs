@@ -1,7 +1,7 @@
 //! Recalls a message: it is shown in the active context for reference, with what was said around it.
 //!
-//! So a hit of a search comes into the present turn without leaving the context. Messages that the model sees anyway are
-//! not repeated.
+//! So a hit of a search comes into the present turn without leaving the context. A message that the model sees anyway is
+//! not shown again.
 
 use ship_context::contexts::{
     MessageInPast, Reference, ReferenceBudget, is_reference_around, message_reference,

@@ -236,8 +236,7 @@ impl<'a> ModelCall<'a> {
 }
 
 impl RequestCount {
-    /// Returns the count of a request for an answer. An uncounted one is counted later, if the model's count of it teaches
-    /// anything.
+    /// Returns the count of a request for an answer. One that is not counted yet will be, if the model's count teaches more.
     fn of_answer(
         work: &ActiveRun,
         prepared: &PreparedRequest,

@@ -1,6 +1,6 @@
 //! A reference to a message and its neighbours: a hit of a search is brought into the present context.
 //!
-//! It says of each message its id, when it was said and by whom, the text, and the names of the tools that were called.
+//! It says of each message its id, its time and author, the text, and the names of the tools that were called.
 //! The outputs of tools stay out, as in every reference that a person brings in. If there is not room for all, the
 //! nearest messages are kept.
 
