@@ -51,20 +51,18 @@ impl ChatSession {
         let mark = format!("/mark{}", "k".repeat(self.lines));
         self.process.say(&format!("{line}\n{mark}\n"));
         let mark = format!("There is no command {mark};");
-        let state =
-            runner.wait(&mut self.process, |process| process.printed().stdout.contains(&mark))?;
+        let state = runner.wait(&mut self.process, |process| {
+            let ProcessOutput { stdout, stderr } = process.printed();
+            stdout.contains(&mark) || stderr.contains(&mark)
+        })?;
         if let ProcessState::Ended(status) = state {
             self.ended = Some(status.success());
         }
         let ProcessOutput { stdout, stderr } = self.process.printed();
-        let (from, to) = (self.heard.0, stdout.find(&mark).unwrap_or(stdout.len()));
-        let new = LineResponse {
-            stdout: stdout[from..to].to_owned(),
-            stderr: stderr[self.heard.1..].to_owned(),
-        };
-        let behind = stdout[to..].find('\n').map_or(stdout.len(), |end| to + end + 1);
-        self.heard = (behind, stderr.len());
-        Ok(new)
+        let (stdout, heard_out) = before_mark(&stdout, self.heard.0, &mark);
+        let (stderr, heard_err) = before_mark(&stderr, self.heard.1, &mark);
+        self.heard = (heard_out, heard_err);
+        Ok(LineResponse { stdout, stderr })
     }
 
     /// Ends its input. It must end in order: with 1 if a command or an answer has failed, and otherwise with 0. Returns
@@ -80,4 +78,14 @@ impl ChatSession {
             _ => Err(BrokenPromise(format!("the chat ended with a failure: {stderr}"))),
         }
     }
+}
+
+/// Returns what was printed from a place on, up to the line with the mark, and where the next response begins. A program
+/// that reads JSON finds the mark on standard output, any other on standard error.
+fn before_mark(printed: &str, from: usize, mark: &str) -> (String, usize) {
+    let new = &printed[from..];
+    let Some(at) = new.find(mark) else { return (new.to_owned(), printed.len()) };
+    let begin = new[..at].rfind('\n').map_or(0, |end| end + 1);
+    let behind = new[at..].find('\n').map_or(new.len(), |end| at + end + 1);
+    (new[..begin].to_owned(), from + behind)
 }
