@@ -79,6 +79,11 @@ impl Markdown {
         Self { look, wrap, held, before, place, fence, rows: Rows::default() }
     }
 
+    /// Breaks further lines at this width, because that of the terminal has changed.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        self.wrap.set_width(width);
+    }
+
     /// Returns the text to print after the next piece.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         if self.look == LineStyle::Verbatim {

@@ -84,6 +84,8 @@ pub(crate) struct ProgressLine {
     frames: Option<tokio::time::Interval>,
     frame: usize,
     shown: Option<ShownPlace>,
+    /// The columns that it takes as it is drawn now.
+    shown_width: usize,
 }
 
 /// The place where the line is drawn.
@@ -113,6 +115,7 @@ impl ProgressLine {
             frames,
             frame: 0,
             shown: None,
+            shown_width: 0,
         }
     }
 
@@ -180,9 +183,19 @@ impl ProgressLine {
             CursorPlace::Column(_) | CursorPlace::Unknown => ShownPlace::Below,
         }));
         let columns = table::columns_of_stderr();
+        let clear = self.clear(columns);
         let line = render(&self.text, self.began.elapsed(), &self.typed, self.frame, columns);
+        self.shown_width = table::width(&line);
         // If standard error is gone, there is no reader to inform.
-        let _ = write!(std::io::stderr(), "{way}{CLEAR_LINE}{}", Style::of_stderr().dim(&line));
+        let _ = write!(std::io::stderr(), "{way}{clear}{}", Style::of_stderr().dim(&line));
+    }
+
+    /// Returns what empties the line. A terminal that has become narrower has broken it into several.
+    fn clear(&self, columns: usize) -> String {
+        match self.shown_width.saturating_sub(1).checked_div(columns) {
+            None | Some(0) => CLEAR_LINE.to_owned(),
+            Some(rows) => format!("\r\x1b[{rows}A\x1b[J"),
+        }
     }
 
     /// Erases the line before something else is printed. Returns whether it was there.
@@ -193,7 +206,9 @@ impl ProgressLine {
             Some(ShownPlace::HereAlone) => "",
             Some(ShownPlace::Below) => RESTORE_CURSOR,
         };
-        let _ = write!(std::io::stderr(), "{CLEAR_LINE}{way}");
+        let clear = self.clear(table::columns_of_stderr());
+        self.shown_width = 0;
+        let _ = write!(std::io::stderr(), "{clear}{way}");
         true
     }
 }

@@ -46,15 +46,16 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 
 /// Returns the end of a text that fits `columns`, with an ellipsis if it was cut.
 pub(crate) fn fit_end(text: &str, columns: usize) -> String {
-    let mut end = text;
-    while width(end) > columns.saturating_sub(usize::from(end.len() < text.len())) {
-        let mut rest = end.chars();
-        if rest.next().is_none() {
-            break;
-        }
-        end = rest.as_str();
+    if width(text) <= columns {
+        return text.to_owned();
     }
-    if end.len() == text.len() { text.to_owned() } else { format!("…{end}") }
+    let mut room = columns.saturating_sub(1);
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        let Some(rest) = room.checked_sub(c.width().unwrap_or_default()) else { break };
+        (room, start) = (rest, at);
+    }
+    format!("…{}", &text[start..])
 }
 
 /// Breaks a text between words at the width of the terminal; further lines begin with `indent` spaces.

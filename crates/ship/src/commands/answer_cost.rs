@@ -26,13 +26,13 @@ impl AnswerCost {
         Self { usage, money: money(usage, &session.project.settings().price) }
     }
 
-    /// Prints the cost on a terminal, in one dim line on standard error. `has_summary` says that tokens of summaries
+    /// Prints the cost on a terminal, dim and on standard error. `has_summary` says that tokens of summaries
     /// are among them. What reads the answer from a pipe may show it later, so that the line would stand above it.
     pub(crate) fn print(&self, time: Duration, has_summary: bool) {
         if !std::io::stderr().is_terminal() || is_pipe(std::io::stdout()) {
             return;
         }
-        let line = table::fit(&self.line(time, has_summary), table::columns_of_stderr());
+        let line = table::wrap_on_stderr(&self.line(time, has_summary), 2);
         // If standard error is gone, there is no reader to inform.
         let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
     }

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress_line::{CursorPlace, ProgressLine};
 use crate::session::Session;
+use crate::table;
 
 /// The number of bad values that are printed.
 const BAD_PRINTED: usize = 20;
@@ -137,28 +138,28 @@ fn print_bad_items(report: &ImportReport) {
 fn print(session: &Session, report: &ImportReport, is_dry_run: bool) -> Result<(), Failure> {
     print_bad_items(report);
     for context in &report.contexts {
-        output::print_line(&sentence(context, is_dry_run))?;
+        output::print_line(&table::wrap_text(&sentence(context, is_dry_run), 2))?;
         let calls = context.unanswered_calls;
         if calls > 0 {
             output::print_line(&format!("  {} without a result", count(calls, "call")))?;
         }
         for (kind, number) in &context.kept_as_data {
-            output::print_line(&format!(
-                "  {number} × {kind}: kept as data, which no model is sent"
-            ))?;
+            let kept = format!("  {number} × {kind}: kept as data, which no model is sent");
+            output::print_line(&table::wrap_text(&kept, 4))?;
         }
     }
     if report.renames_messages {
-        output::print_line(
-            "The ids of the messages have a suffix, because the chat has others with theirs.",
-        )?;
+        let renamed =
+            "The ids of the messages have a suffix, because the chat has others with theirs.";
+        output::print_line(&table::wrap_text(renamed, 0))?;
     }
     if is_dry_run {
         output::print_line("Nothing was changed.")?;
     } else if report.contexts.iter().any(|context| !context.is_active) && !report.changes_nothing()
     {
         let list = session.chat_flags.add_to("ship context list");
-        output::print_line(&format!("`{list}` shows the contexts of the chat."))?;
+        let advice = format!("`{list}` shows the contexts of the chat.");
+        output::print_line(&table::wrap_text(&advice, 0))?;
     }
     Ok(())
 }

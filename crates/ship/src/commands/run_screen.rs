@@ -268,6 +268,7 @@ impl<'a> Screen<'a> {
 
     fn show_text(&mut self, text: &str) -> Result<(), Failure> {
         self.has_spoken |= !text.is_empty();
+        self.markdown.set_width(table::columns());
         let text = self.markdown.push(&output::escape_unprintable(text));
         self.print_part(&text)
     }
@@ -338,7 +339,7 @@ impl<'a> Screen<'a> {
 
     fn print_note(&mut self, text: &str) -> Result<(), Failure> {
         self.end_line()?;
-        self.print_part(&format!("{}\n", self.style.cyan(text)))
+        self.print_part(&format!("{}\n", self.style.cyan(&table::wrap_text(text, 1))))
     }
 
     fn end_line(&mut self) -> Result<(), Failure> {

@@ -32,6 +32,10 @@ impl Wrap {
         self.width
     }
 
+    pub(super) fn set_width(&mut self, width: usize) {
+        self.width = width;
+    }
+
     /// Begins a line with a mark, such as the dot of a list. Further lines of the paragraph begin with `indent`,
     /// which takes as many columns.
     pub(super) fn begin(&mut self, shown: &str, indent: String, columns: usize, out: &mut String) {
