@@ -43,6 +43,11 @@ pub(crate) fn print_warning(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", table::wrap_on_stderr(&line, 9));
 }
 
+/// Prints a line on standard error.
+pub(crate) fn print_on_stderr(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(std::io::stderr(), "{text}")?)
+}
+
 /// Prints a progress note on standard error.
 pub(crate) fn print_notice(text: &str) {
     let line = table::wrap_on_stderr(&format!("({})", escape_unprintable(text)), 1);

@@ -10,7 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize,
+};
 
 /// The time after which a command that does not show what is wanted is taken for stuck.
 const STUCK: Duration = Duration::from_secs(60);
@@ -153,6 +155,17 @@ impl Terminal {
     /// Closes the window, as the system tells the command.
     pub fn hang_up(&self) {
         self.signal(Signal::HUP);
+    }
+
+    /// Stops the command and goes on with it, as Ctrl-Z and `fg` do in a shell, which has the modes of its own prompt
+    /// meanwhile.
+    pub fn stop_and_continue(&self) {
+        self.signal(Signal::STOP);
+        let mut modes = tcgetattr(&self.ours).unwrap();
+        modes.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        modes.input_modes.insert(InputModes::ICRNL);
+        tcsetattr(&self.ours, OptionalActions::Now, &modes).unwrap();
+        self.signal(Signal::CONT);
     }
 
     fn signal(&self, signal: Signal) {

@@ -4,9 +4,11 @@ mod completions;
 mod editor;
 mod input;
 pub(super) mod keyboard;
+mod left_text;
 mod left_work;
 mod operations;
 mod prompt;
+mod prompt_line;
 mod question;
 mod recap;
 mod run_outcome;
@@ -27,7 +29,7 @@ use super::answer_cost::AnswerCost;
 use super::compact::CompactPlace;
 use super::context::read_context_news;
 use super::context::{self, ContextRequest};
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, break_line};
 use super::message_draft::MessageDraft;
 use super::message_exchange::{
     AcceptResult, MessageExchange, active_messages, context_line_for_chat,
@@ -45,7 +47,7 @@ use completions::Completions;
 use input::{LineInput, LineSource};
 use keyboard::collect_keys;
 use recap::RecapOf;
-use slash::{LineMeaning, Slash};
+use slash::{LineMeaning, Slash, message_text};
 
 /// Talks until the person leaves. A first line that is not empty is taken as if it was typed.
 pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode, Failure> {
@@ -61,7 +63,8 @@ pub(crate) async fn run(session: &Session, first_line: &str) -> Result<ExitCode,
         _ = hangup.recv() => HUNG_UP,
         ended = converse(session, first_line) => return ended,
     };
-    // The terminal is left as it was. Everything that was accepted or typed ahead is on disk.
+    // The terminal is left as it was. Everything that was accepted or typed is on disk.
+    break_line();
     output::print_notice("ended by a signal; `ship chat` comes back here");
     Ok(ExitCode::from(exit_code))
 }
@@ -83,7 +86,7 @@ async fn converse(session: &Session, first_line: &str) -> Result<ExitCode, Failu
     };
     if chat.input.is_interactive() && !session.json {
         chat.greet().await?;
-        chat.take_back_typed()?;
+        chat.take_back_left().await?;
         chat.agent.warn_of_unknown_window(&session.chat).await;
     }
     // The unfinished work of an interrupted run comes first.
@@ -157,16 +160,6 @@ impl ChatScreen<'_> {
         output::print_line(&lines.join("\n"))
     }
 
-    /// Brings back what was typed ahead when the chat ended.
-    fn take_back_typed(&self) -> Result<(), Failure> {
-        let Some(keyboard) = self.input.keyboard() else { return Ok(()) };
-        match keyboard.take_left() {
-            Ok(false) => Ok(()),
-            Ok(true) => self.print_note("(what you typed when the chat ended is at the prompt)"),
-            Err(error) => self.print_failure(Failure::from_other("system", &error)),
-        }
-    }
-
     /// Returns the exit code. A person has seen what failed; a program behind a pipe learns it from the code.
     fn exit_code(&self) -> ExitCode {
         match self.has_failed.get() && !self.input.is_interactive() {
@@ -217,9 +210,7 @@ impl ChatScreen<'_> {
     /// Notes a Ctrl-C. What the person has typed ahead is not sent, but comes back to the prompt.
     fn note_interrupt(&self) {
         self.was_interrupted.set(true);
-        if let Some(keyboard) = self.input.keyboard() {
-            keyboard.typed().take_back();
-        }
+        self.take_back_typed();
     }
 
     /// Acts on the line that the person wrote behind the command.
@@ -249,7 +240,11 @@ impl ChatScreen<'_> {
         if let (Some(rest), Some(keyboard)) = (rest, self.input.keyboard()) {
             keyboard.typed().put_draft_first(rest);
         }
-        match self.interpret_line(line) {
+        let meaning = self.interpret_line(line);
+        if meaning != LineMeaning::Message {
+            self.let_go();
+        }
+        match meaning {
             LineMeaning::Nothing => {}
             LineMeaning::Command(Slash::Edit(text)) => return self.edit_message(&text).await,
             LineMeaning::Command(Slash::Answer) => return self.answer_question().await,
@@ -257,7 +252,7 @@ impl ChatScreen<'_> {
             LineMeaning::Usage(usage) => self.refuse_line(usage)?,
             LineMeaning::NoCommand(meant) => self.report_unknown_command(line, meant)?,
             // The message is sent as it was typed, with the spaces at its ends.
-            LineMeaning::Message => return self.say(slash::message_text(line)).await,
+            LineMeaning::Message => return self.say(message_text(line)).await,
         }
         Ok(ChatAction::Listen)
     }
@@ -403,7 +398,8 @@ impl ChatScreen<'_> {
 
     fn print_help(&self) -> Result<(), Failure> {
         match self.session.json {
-            true => self.print_note(&slash::help(Style::of_stderr())),
+            // The help is no answer for a program, but the person who writes the program may ask for it.
+            true => output::print_on_stderr(&slash::help(Style::of_stderr())),
             false => output::print_line(&slash::help(Style::of_stdout())),
         }
     }
@@ -499,7 +495,10 @@ impl ChatScreen<'_> {
         let turn = MessageExchange::new(self.session, &self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match self.accept(text, &interrupt).await {
-            Ok(AcceptResult::Yes(accepted)) => accepted,
+            Ok(AcceptResult::Yes(accepted)) => {
+                self.let_go();
+                accepted
+            }
             Ok(AcceptResult::Unknown) => {
                 screen.end_early()?;
                 self.print_failure(super::send::unknown_if_kept())?;
@@ -510,13 +509,20 @@ impl ChatScreen<'_> {
                 self.print_failure(failure)?;
                 return Ok(ChatAction::Listen);
             }
+            // A person may make room on the disk, and try again.
+            Err(failure) if self.input.is_interactive() => {
+                self.put_back(text);
+                self.print_failure(failure)?;
+                return Ok(ChatAction::Listen);
+            }
             Err(failure) => return Err(failure),
         };
         let running = turn.reply(&accepted, &interrupt);
         let ended = self.follow(&mut screen, running, &interrupt).await?;
         let ended = match ended.transpose() {
-            // A person can deal with the other process and continue here; a pipe would only wait at each line.
-            Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
+            // A person can deal with the disk or the other process, and continue here; a pipe would only wait.
+            Err(failure) if self.input.is_interactive() => {
+                self.take_back_typed();
                 self.print_failure(failure)?;
                 return Ok(ChatAction::Listen);
             }

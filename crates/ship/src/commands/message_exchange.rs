@@ -4,7 +4,7 @@ use ship_agent::{
     AcceptedMessage, Agent, ChatQueue, ContextNotice, Inbound, LaneWaiting, Reply, RunNotice,
 };
 use ship_message::UiMessage;
-use ship_store::{ChatKey, Store};
+use ship_store::{ChatKey, Metadata, Store, Timestamp};
 
 use super::context::{line_for_chat, line_for_shell};
 use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
@@ -159,6 +159,20 @@ pub(crate) async fn active_messages(
 pub(crate) async fn open_questions(agent: &Agent, key: &ChatKey) -> Result<Vec<String>, Failure> {
     let queue = agent.queue(key, OPEN_QUESTIONS_MAX).await?;
     Ok(queue.iter().flat_map(ChatQueue::questions).collect())
+}
+
+/// Returns the texts of the first messages that wait for an answer and were accepted since then.
+pub(crate) async fn accepted_since(
+    agent: &Agent,
+    key: &ChatKey,
+    since: Timestamp,
+) -> Result<Vec<String>, Failure> {
+    let Some(queue) = agent.queue(key, OPEN_QUESTIONS_MAX).await? else { return Ok(Vec::new()) };
+    let unanswered = queue.unanswered.iter();
+    let unanswered = unanswered.map(|message| (message.text(), Metadata::of(message).ts()));
+    let waiting = queue.waiting.iter().map(|entry| (entry.text.clone(), entry.since));
+    let all = unanswered.chain(waiting);
+    Ok(all.filter(|(_, at)| at.is_some_and(|at| at >= since)).map(|(text, _)| text).collect())
 }
 
 /// The number of waiting messages that are shown.

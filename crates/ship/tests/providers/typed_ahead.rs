@@ -175,7 +175,7 @@ fn what_was_queued_when_the_chat_ended_comes_back_to_its_next_prompts() {
         world.server.then(said("First."));
         world.server.then(said("Aye."));
         let mut again = world.ship.terminal(60, &["chat"]);
-        again.until("(what you typed when the chat ended is at the prompt)");
+        again.until("(what you typed when the chat ended comes to the prompt)");
         again.until("First.");
         again.until(expected);
         again.types("!\r");
@@ -187,6 +187,104 @@ fn what_was_queued_when_the_chat_ended_comes_back_to_its_next_prompts() {
         let left = world.ship.root().join(".ship/typed").read_dir().expect("a folder").count();
         assert_eq!(left, 0, "what was sent is not kept beside the chat");
     }
+}
+
+#[test]
+fn what_is_at_the_prompt_when_the_window_closes_comes_back() {
+    let world = world();
+    world.server.then(said("Aye."));
+    let mut terminal = world.ship.terminal(60, &["chat"]);
+    terminal.until("> ");
+    terminal.types("Tell me.\r");
+    terminal.until("Aye.");
+    terminal.until("> ");
+    terminal.types("half a li");
+    terminal.until("half a li");
+    terminal.types("ne");
+    terminal.until("ne");
+    ended(terminal, Terminal::hang_up, 129);
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("> half a line");
+    // The same holds for what came back, and what is given up is gone.
+    ended(again, Terminal::terminate, 143);
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("> half a line");
+    again.types("\u{3}");
+    again.until("Ctrl-D leaves.");
+    again.until("> ");
+    again.types("\u{1b}[A");
+    again.until("half a line");
+    again.types("\u{3}");
+    again.until("> ");
+    again.leave();
+    let mut last = world.ship.terminal(60, &["chat"]);
+    let greeting = last.until("> ");
+    assert!(!greeting.contains("comes to the prompt"), "{greeting}");
+    last.leave();
+}
+
+#[test]
+fn what_waits_behind_a_question_outlives_the_process() {
+    let others = r#", "tools": { "approval": ["chat_send"] }"#;
+    let (world, gate) = (World::of(Format::OpenAi, r#""window": 100000"#, others), Gate::shut());
+    let call = [Piece::call("chat_send", r#"{"text":"the parcel"}"#)];
+    world.server.then(gate.hold(Speech::new(call).without_usage()));
+    let mut terminal = waiting_chat(&world);
+    terminal.types("precious\r");
+    terminal.until("(queued: precious)");
+    gate.open();
+    terminal.until("Allow it? [y/N] ");
+    ended(terminal, Terminal::terminate, 143);
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("Allow it? [y/N] ");
+    // An answer that is left open holds the rest back, too.
+    again.types("/later\r");
+    again.until("It waits; /answer asks again");
+    again.until("> precious");
+    again.types("\u{3}");
+    again.until("> ");
+    again.leave();
+    assert_eq!(questions(&world), ["Tell me."]);
+}
+
+#[test]
+fn a_long_paste_during_an_answer_holds_nothing_up() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold(said("First.")));
+    world.server.then(said("Second."));
+    let mut terminal = waiting_chat(&world);
+    let words = "a long paste ".repeat(4_000);
+    terminal.types(&format!("\u{1b}[200~{words}\u{1b}[201~end"));
+    terminal.until("paste end");
+    terminal.types("\r");
+    terminal.until("(queued: a long paste");
+    gate.open();
+    terminal.until("Second.");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(questions(&world), ["Tell me.".to_owned(), format!("{words}end")]);
+}
+
+#[test]
+fn a_process_that_was_stopped_goes_on_with_its_terminal_as_before() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold(said("First.")));
+    world.server.then(said("Second."));
+    let mut terminal = waiting_chat(&world);
+    terminal.stop_and_continue();
+    terminal.types("typed ");
+    terminal.until(" > typed");
+    gate.open();
+    terminal.until("First.");
+    terminal.until("\u{1b}[K> typed ");
+    terminal.stop_and_continue();
+    terminal.until("(back)");
+    terminal.until("> typed ");
+    terminal.types("ahead\r");
+    terminal.until("Second.");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(questions(&world), ["Tell me.", "typed ahead"]);
 }
 
 /// Ends a chat with a signal.

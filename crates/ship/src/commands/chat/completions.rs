@@ -11,6 +11,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use ship_agent::ContextList;
 
+use super::prompt_line::PromptLine;
 use super::slash::{COMMANDS, SUBCOMMANDS};
 use crate::commands::mentions::{escape_path, mentions};
 use crate::commands::message_draft::resolve;
@@ -34,9 +35,16 @@ pub(super) struct Completions {
     words: Arc<Mutex<CompletionWords>>,
     /// Whether the backslash before the cursor is completed to a new line.
     continues_line: Arc<AtomicBool>,
+    /// The line that is being edited.
+    line: PromptLine,
 }
 
 impl Completions {
+    /// Returns the line that is being edited.
+    pub(super) fn line(&self) -> PromptLine {
+        self.line.clone()
+    }
+
     /// Replaces the models to choose from.
     pub(super) fn set_models(&self, models: Vec<String>) {
         self.words.lock().models = models;
@@ -180,6 +188,12 @@ impl Validator for Completions {}
 
 impl Hinter for Completions {
     type Hint = String;
+
+    /// Gives no hint. The editor asks for one whenever the line has changed.
+    fn hint(&self, line: &str, _: usize, _: &Context<'_>) -> Option<String> {
+        self.line.note(line);
+        None
+    }
 }
 
 impl Completer for Completions {

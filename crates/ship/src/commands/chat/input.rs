@@ -11,6 +11,7 @@ use rustyline::error::ReadlineError;
 use super::completions::Completions;
 use super::keyboard::Keyboard;
 use super::prompt::LineEditor;
+use super::prompt_line::{PromptLine, redraw_when_continued};
 use super::typed_ahead::TypedLine;
 use super::typed_file::TypedFile;
 use crate::failure::Failure;
@@ -37,6 +38,7 @@ pub(super) enum LineSource {
         history: PathBuf,
         printer: PromptPrinter,
         keyboard: Box<Keyboard>,
+        line: PromptLine,
     },
     /// Lines of at most `limit` bytes; `read` bytes were read so far. After Ctrl-C there are no more.
     Pipe { limit: u64, read: u64, is_interrupted: bool },
@@ -52,7 +54,8 @@ impl LineSource {
             });
         }
         let typed = TypedFile::new(session.project.root(), &session.chat);
-        let keyboard = Box::new(Keyboard::take(typed));
+        let line = completions.line();
+        let keyboard = Box::new(Keyboard::take(typed, line.clone()));
         let mut editor = LineEditor::open(completions, keyboard.is_taken())
             .map_err(|error| terminal_failure(&error))?;
         // A terminal that can only be read has no place beside its prompt.
@@ -60,9 +63,10 @@ impl LineSource {
             Ok(printer) => PromptPrinter(Some(Arc::new(Mutex::new(printer)))),
             Err(_) => PromptPrinter(None),
         };
+        redraw_when_continued(line.clone(), printer.clone());
         let history = session.project.root().join(".ship/terminal_history");
         editor.load_history(&history);
-        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer, keyboard })
+        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, printer, keyboard, line })
     }
 
     pub(super) fn is_interactive(&self) -> bool {
@@ -106,7 +110,7 @@ impl LineSource {
                 LineInput::Line(text)
             }
             TypedLine::End => LineInput::End,
-            TypedLine::Draft(draft) => self.next(PROMPT, draft).await?,
+            TypedLine::Draft(draft) => self.next_message(draft).await?,
         };
         if let LineInput::Line(text) = &line {
             self.remember(text);
@@ -114,15 +118,24 @@ impl LineSource {
         Ok(line)
     }
 
+    /// Waits for a message at the prompt. What is given up with Ctrl-C comes back with the Up key.
+    async fn next_message(&mut self, draft: String) -> Result<LineInput, Failure> {
+        let typed = self.next(PROMPT, draft).await?;
+        let Self::Terminal { line, keyboard, .. } = self else { return Ok(typed) };
+        let left = line.end();
+        match &typed {
+            LineInput::Line(text) => keyboard.hold(text),
+            LineInput::Interrupted => left.iter().for_each(|text| self.remember(text)),
+            LineInput::TooLong | LineInput::End => {}
+        }
+        Ok(typed)
+    }
+
     /// Waits for the answer to a question. What was typed before the question was shown is no answer to it, and waits.
     pub(super) async fn answer(&mut self, question: &'static str) -> Result<LineInput, Failure> {
-        let before = self.keyboard().map(|keyboard| std::mem::take(&mut *keyboard.typed()));
+        self.keyboard().inspect(|keyboard| keyboard.begin_question());
         let answer = self.next(question, String::new()).await;
-        if let (Some(before), Some(keyboard)) = (before, self.keyboard()) {
-            let mut typed = keyboard.typed();
-            let behind = std::mem::replace(&mut *typed, before);
-            typed.append(behind);
-        }
+        self.keyboard().inspect(|keyboard| keyboard.end_question());
         answer
     }
 
@@ -151,12 +164,15 @@ impl LineSource {
                     )
                 })
             }
-            Self::Terminal { editor, history, keyboard, .. } => {
+            Self::Terminal { editor, history, keyboard, line, .. } => {
                 let Some(mut taken) = editor.take() else { return Ok(LineInput::End) };
                 // The history is saved once its folder exists, which the first message creates.
                 taken.save_history(history);
+                let line = line.clone();
                 let read = tokio::task::spawn_blocking(move || {
+                    line.set_edited(true);
                     let prompted = taken.read(prompt, draft);
+                    line.set_edited(false);
                     (taken, prompted)
                 });
                 let (returned, prompted) = read.await.map_err(|error| terminal_failure(&error))?;

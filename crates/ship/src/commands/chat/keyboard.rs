@@ -3,15 +3,19 @@
 use std::cell::{RefCell, RefMut};
 use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::getpgrp;
+use rustix::process::{Signal, getpgrp};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
+use tokio::signal::unix::{SignalKind, signal};
 
+use super::prompt_line::PromptLine;
 use super::typed_ahead::{TypedAhead, TypedLine};
-use super::typed_file::TypedFile;
+use super::typed_file::{LeftTexts, TypedFile};
 use crate::commands::polling;
 use crate::failure::Failure;
 use crate::output;
@@ -23,7 +27,7 @@ const MARK_PASTES: &str = "\x1b[?2004h";
 const DO_NOT_MARK_PASTES: &str = "\x1b[?2004l";
 
 /// The keyboard between two prompts. The terminal does not show what is typed, and it is kept for the next prompt.
-/// Dropped, the terminal is as before.
+/// Dropped, the terminal is as before, and what was typed and not sent is on disk.
 ///
 /// The prompt has modes of its own while a line is edited. Between two prompts the system would show typed letters
 /// in the middle of an answer, and Ctrl-C would discard them.
@@ -31,8 +35,18 @@ pub(crate) struct Keyboard {
     before: Option<Termios>,
     use_of_keys: KeyUse,
     typed: RefCell<TypedAhead>,
+    /// What was typed before a question that is being asked.
+    before_question: RefCell<TypedAhead>,
+    /// The message that was taken, until it is in the chat.
+    in_hand: RefCell<Option<String>>,
+    /// The line at the prompt.
+    line: PromptLine,
     /// The file that keeps what was typed, if keys are collected.
     file: Option<RefCell<TypedFile>>,
+    /// The failure to keep it that the person has not been told.
+    untold: RefCell<Option<io::Error>>,
+    /// Whether the process was stopped and goes on, so that the terminal may have other modes.
+    is_continued: Arc<AtomicBool>,
 }
 
 /// What happens to the keys between two prompts.
@@ -46,28 +60,52 @@ enum KeyUse {
 
 impl Keyboard {
     /// Takes the keyboard over, where the terminal has a line editor.
-    pub(super) fn take(file: TypedFile) -> Self {
-        Self::with_use(KeyUse::Collect, Some(RefCell::new(file)), || true)
+    pub(super) fn take(file: TypedFile, line: PromptLine) -> Self {
+        let keyboard = Self::with_use(KeyUse::Collect, || true);
+        keyboard.silence_when_continued();
+        keyboard.keeping(file, line)
+    }
+
+    fn keeping(mut self, file: TypedFile, line: PromptLine) -> Self {
+        (self.file, self.line) = (Some(RefCell::new(file)), line);
+        self
     }
 
     /// Hides the keys while an answer is shown, and leaves them to the shell. A command in the background must not
     /// touch its terminal: the system would stop it.
     pub(crate) fn hide() -> Self {
         let is_in_background = || tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp());
-        Self::with_use(KeyUse::Leave, None, || !is_in_background())
+        Self::with_use(KeyUse::Leave, || !is_in_background())
     }
 
-    fn with_use(
-        use_of_keys: KeyUse,
-        file: Option<RefCell<TypedFile>>,
-        may_change: impl FnOnce() -> bool,
-    ) -> Self {
+    fn with_use(use_of_keys: KeyUse, may_change: impl FnOnce() -> bool) -> Self {
         let is_capable = stdin().is_terminal() && stdout().is_terminal();
         let is_capable = is_capable && !style::is_dumb_terminal() && may_change();
         let before = if is_capable { tcgetattr(stdin()).ok() } else { None };
-        let keyboard = Self { before, use_of_keys, typed: RefCell::default(), file };
+        let keyboard = Self {
+            before,
+            use_of_keys,
+            typed: RefCell::default(),
+            before_question: RefCell::default(),
+            in_hand: RefCell::default(),
+            line: PromptLine::default(),
+            file: None,
+            untold: RefCell::default(),
+            is_continued: Arc::default(),
+        };
         keyboard.silence();
         keyboard
+    }
+
+    /// Notes when the process goes on after it was stopped. The shell has changed the modes of the terminal meanwhile.
+    fn silence_when_continued(&self) {
+        let Ok(mut continued) = signal(SignalKind::from_raw(Signal::CONT.as_raw())) else { return };
+        let is_continued = Arc::clone(&self.is_continued);
+        tokio::spawn(async move {
+            while continued.recv().await.is_some() {
+                is_continued.store(true, Ordering::Relaxed);
+            }
+        });
     }
 
     /// Whether keys are collected. If not, the system keeps them.
@@ -92,7 +130,7 @@ impl Keyboard {
         // In a terminal that cannot be changed, keys are shown in answers, and that is all.
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
         if self.is_taken() {
-            print_mode(MARK_PASTES);
+            mark_pastes();
         }
     }
 
@@ -117,32 +155,83 @@ impl Keyboard {
         self.typed.borrow_mut().append(typed);
     }
 
-    /// Brings back what was typed for this chat in processes that have ended. Returns whether there was anything.
-    pub(super) fn take_left(&self) -> io::Result<bool> {
+    /// Finds what was typed for this chat in processes that have ended.
+    pub(super) fn find_left(&self) -> io::Result<Vec<LeftTexts>> {
+        self.file.as_ref().map_or(Ok(Vec::new()), |file| file.borrow().find_left())
+    }
+
+    /// Makes drafts of what was typed in processes that have ended. Returns whether there is anything.
+    pub(super) fn take_over(&self, left: Vec<LeftTexts>) -> io::Result<bool> {
         let Some(file) = &self.file else { return Ok(false) };
-        let left = file.borrow_mut().take_left()?;
-        let is_any = !left.is_empty();
-        self.typed.borrow_mut().bring_back(left);
+        let texts = file.borrow_mut().take_over(left)?;
+        let is_any = !texts.is_empty();
+        self.typed.borrow_mut().bring_back(texts);
         Ok(is_any)
     }
 
-    /// Takes the next line. What was taken before is done; this one stays in the file until then.
+    /// Takes the next line. A message stays on disk until it is let go.
     pub(super) fn take_line(&self) -> TypedLine {
-        self.keep(self.typed().texts());
-        self.typed().take_line()
+        self.let_go();
+        self.tell_failure();
+        let taken = self.typed().take_line();
+        match &taken {
+            TypedLine::Message(text) => *self.in_hand.borrow_mut() = Some(text.clone()),
+            TypedLine::Draft(draft) => self.line.begin(draft),
+            TypedLine::End => {}
+        }
+        taken
+    }
+
+    /// Holds a message that was written at the prompt, until it is in the chat.
+    pub(super) fn hold(&self, text: &str) {
+        *self.in_hand.borrow_mut() = Some(text.to_owned());
+    }
+
+    /// Lets go of a line that is in the chat, or done, or refused.
+    pub(super) fn let_go(&self) {
+        self.in_hand.take();
+        self.keep_all();
+    }
+
+    /// Puts aside what was typed before a question, which it does not answer.
+    pub(super) fn begin_question(&self) {
+        let before = std::mem::take(&mut *self.typed());
+        self.before_question.borrow_mut().append(before);
+    }
+
+    /// Brings back what was typed before a question, in front of what was typed since.
+    pub(super) fn end_question(&self) {
+        let mut typed = self.typed();
+        let since = std::mem::replace(&mut *typed, self.before_question.take());
+        typed.append(since);
     }
 
     /// Returns what is shown beside the activity. A message is on disk before it is shown to wait.
     pub(crate) fn beside(&self) -> TypedBeside {
-        self.keep(self.typed().waiting());
+        let waiting = self.typed().waiting();
+        self.keep(waiting);
         self.typed.borrow().beside()
     }
 
-    /// Has the file hold these texts. A person who types ahead on a disk that fails is warned once for each failure.
+    fn keep_all(&self) {
+        let texts = self.typed().texts();
+        self.keep(texts);
+    }
+
+    /// Has the file hold these texts, behind those that were taken and are not in the chat.
     fn keep(&self, texts: Vec<String>) {
-        let kept = self.file.as_ref().map_or(Ok(()), |file| file.borrow_mut().keep(texts));
-        if let Err(error) = kept {
-            output::print_warning(&format!("what you type ahead is not kept on disk: {error}"));
+        let Some(file) = &self.file else { return };
+        let taken = self.in_hand.borrow().clone().into_iter().chain(self.line.text());
+        let before = self.before_question.borrow().texts();
+        if let Err(error) = file.borrow_mut().keep(taken.chain(before).chain(texts).collect()) {
+            *self.untold.borrow_mut() = Some(error);
+        }
+    }
+
+    /// Tells that what was typed ahead is not on disk. In the middle of an answer, nobody would read it.
+    fn tell_failure(&self) {
+        if let Some(error) = self.untold.take() {
+            output::print_warning(&format!("what you typed ahead is not kept on disk: {error}"));
         }
     }
 
@@ -150,6 +239,9 @@ impl Keyboard {
     fn read_waiting(&self) {
         if !self.is_taken() {
             return;
+        }
+        if self.is_continued.swap(false, Ordering::Relaxed) {
+            self.silence();
         }
         let mut burst = Vec::new();
         let mut piece = [0; 4096];
@@ -168,8 +260,9 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        self.keep(self.typed().texts());
+        self.keep_all();
         self.release();
+        self.tell_failure();
     }
 }
 
@@ -222,6 +315,11 @@ fn is_readable() -> bool {
     let stdin = stdin();
     let keys = &mut [PollFd::new(&stdin, PollFlags::IN)];
     poll(keys, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// Has the terminal mark pastes.
+pub(super) fn mark_pastes() {
+    print_mode(MARK_PASTES);
 }
 
 /// Switches a mode of the terminal. If the terminal is gone, there is nothing to switch.

@@ -39,6 +39,8 @@ impl ChatScreen<'_> {
             match question.ask(&mut self.input).await? {
                 QuestionReply::Answer(answer) => outcome = self.answer_call(answer).await?,
                 QuestionReply::Later => {
+                    // What was typed ahead would go on without the answer.
+                    self.take_back_typed();
                     self.print_note(match on_undecided {
                         OnUndecided::GoOn => {
                             "It waits; /answer asks again, and your next message goes on without it."

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use super::slash::is_message;
 use crate::progress_line::TypedBeside;
 
+/// The characters of a text that a terminal may show beside the activity.
+const SEEN_CHARS: usize = 1000;
+
 /// What a person has typed ahead: messages that wait to be sent, and a draft.
 #[derive(Debug, Default)]
 pub(crate) struct TypedAhead {
@@ -106,10 +109,12 @@ impl TypedAhead {
         }
     }
 
-    /// Returns what is shown beside the activity.
+    /// Returns what is shown beside the activity, as far as it can be seen there.
     pub(crate) fn beside(&self) -> TypedBeside {
-        let last = self.queue.back().cloned().unwrap_or_default();
-        TypedBeside { queued: self.queue.len(), last, draft: self.draft.clone() }
+        let last = self.queue.back().map_or("", |last| last);
+        let last = last.chars().take(SEEN_CHARS).collect();
+        let draft: Vec<char> = self.draft.chars().rev().take(SEEN_CHARS).collect();
+        TypedBeside { queued: self.queue.len(), last, draft: draft.iter().rev().collect() }
     }
 
     /// Returns the texts that wait for their prompts.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use ship_agent::{IdSource, RandomIds};
 use ship_message::json::{Json, Object};
-use ship_store::ChatKey;
+use ship_store::{ChatKey, Clock as _, SystemClock, Timestamp};
 
 /// The texts that a process has collected for one chat, on disk.
 pub(super) struct TypedFile {
@@ -21,6 +21,15 @@ pub(super) struct TypedFile {
     /// The file of this process, if there is anything to keep.
     own: Option<LockedFile>,
     kept: Vec<String>,
+}
+
+/// The texts that an ended process has left.
+pub(super) struct LeftTexts {
+    file: LockedFile,
+    /// The texts. The first one may have been on its way into the chat.
+    pub(super) texts: Vec<String>,
+    /// The time at which they were written.
+    pub(super) since: Timestamp,
 }
 
 /// A file that no other process reads meanwhile.
@@ -48,19 +57,16 @@ impl TypedFile {
         }
     }
 
-    /// Takes over the texts that ended processes have left for this chat, the oldest first.
-    pub(super) fn take_left(&mut self) -> io::Result<Vec<String>> {
-        let left = self.find_left()?;
-        if left.is_empty() {
-            return Ok(Vec::new());
-        }
-        let texts: Vec<String> = left.iter().flat_map(|(_, texts)| texts.clone()).collect();
+    /// Takes over what ended processes have left.
+    pub(super) fn take_over(&mut self, left: Vec<LeftTexts>) -> io::Result<Vec<String>> {
+        let texts: Vec<String> = left.iter().flat_map(|left| left.texts.clone()).collect();
         self.keep(texts.clone())?;
-        left.into_iter().try_for_each(|(file, _)| file.remove())?;
+        left.into_iter().try_for_each(|left| left.file.remove())?;
         Ok(texts)
     }
 
-    fn find_left(&self) -> io::Result<Vec<(LockedFile, Vec<String>)>> {
+    /// Finds the texts that ended processes have left for this chat, the oldest first.
+    pub(super) fn find_left(&self) -> io::Result<Vec<LeftTexts>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -73,8 +79,8 @@ impl TypedFile {
         paths.sort();
         let mut left = Vec::new();
         for (_, path) in paths {
-            let Some(mut locked) = LockedFile::try_open(path)? else { continue };
-            left.extend(locked.texts_of(&self.chat)?.map(|texts| (locked, texts)));
+            let Some(locked) = LockedFile::try_open(path)? else { continue };
+            left.extend(locked.texts_of(&self.chat)?);
         }
         Ok(left)
     }
@@ -82,6 +88,7 @@ impl TypedFile {
     fn write(&mut self) -> io::Result<()> {
         let texts: Vec<Json> = self.kept.iter().map(|text| text.as_str().into()).collect();
         let mut line = Object::from([("chat", self.chat.as_str())]);
+        line.set("ts", SystemClock.now().to_json());
         line.set("texts", texts);
         // Behind a line that was torn, this one begins anew.
         let line = format!("\n{}\n", Json::Object(line));
@@ -106,7 +113,11 @@ impl LockedFile {
             OpenOptions::new().append(true).create_new(true).mode(0o600).open(&unfinished)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let mut created = Self { path: unfinished, file };
-        created.append(content)?;
+        if let Err(error) = created.append(content) {
+            // There is nothing in it that could be read.
+            let _ = fs::remove_file(&created.path);
+            return Err(error);
+        }
         let path = folder.join(name);
         fs::rename(&created.path, &path)?;
         created.path = path;
@@ -128,15 +139,20 @@ impl LockedFile {
     }
 
     /// Returns the texts of the last whole line, if they were typed for this chat.
-    fn texts_of(&mut self, chat: &str) -> io::Result<Option<Vec<String>>> {
+    fn texts_of(mut self, chat: &str) -> io::Result<Option<LeftTexts>> {
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;
         let lines = bytes.split(|byte| *byte == b'\n').rev();
         let last =
             lines.filter(|line| !line.is_empty()).find_map(|line| Json::parse_bytes(line).ok());
-        let last = last.filter(|last| last.get("chat").and_then(Json::as_str) == Some(chat));
-        let texts = last.as_ref().and_then(|last| last.get("texts")).and_then(Json::as_array);
-        Ok(texts.map(|texts| texts.iter().filter_map(Json::as_str).map(str::to_owned).collect()))
+        let Some(last) = last.filter(|last| last.get("chat").and_then(Json::as_str) == Some(chat))
+        else {
+            return Ok(None);
+        };
+        let texts = last.get("texts").and_then(Json::as_array).unwrap_or_default().iter();
+        let texts = texts.filter_map(Json::as_str).map(str::to_owned).collect();
+        let since = last.get("ts").and_then(Timestamp::from_json);
+        Ok(Some(LeftTexts { file: self, texts, since: since.unwrap_or(Timestamp::from_millis(0)) }))
     }
 
     fn append(&mut self, content: &str) -> io::Result<()> {
@@ -168,22 +184,27 @@ mod tests {
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
+    fn take_left(file: &mut TypedFile) -> Vec<String> {
+        let left = file.find_left().unwrap();
+        file.take_over(left).unwrap()
+    }
+
     #[test]
     fn texts_are_taken_over_once_their_process_has_ended_and_only_once() {
         let root = tempfile::tempdir().unwrap();
         let mut first = open(root.path());
         first.keep(texts(&["one"])).unwrap();
         first.keep(texts(&["one", "two\nlines"])).unwrap();
-        assert_eq!(open(root.path()).take_left().unwrap(), texts(&[]), "its process lives");
+        assert_eq!(take_left(&mut open(root.path())), texts(&[]), "its process lives");
         drop(first);
         let mut other = TypedFile::new(root.path(), &"terminal:other".parse().unwrap());
-        assert_eq!(other.take_left().unwrap(), texts(&[]), "it was typed in another chat");
+        assert_eq!(take_left(&mut other), texts(&[]), "it was typed in another chat");
         let mut second = open(root.path());
-        assert_eq!(second.take_left().unwrap(), texts(&["one", "two\nlines"]));
-        assert_eq!(open(root.path()).take_left().unwrap(), texts(&[]));
+        assert_eq!(take_left(&mut second), texts(&["one", "two\nlines"]));
+        assert_eq!(take_left(&mut open(root.path())), texts(&[]));
         drop(second);
         let mut third = open(root.path());
-        assert_eq!(third.take_left().unwrap(), texts(&["one", "two\nlines"]));
+        assert_eq!(take_left(&mut third), texts(&["one", "two\nlines"]));
         third.keep(texts(&[])).unwrap();
         assert!(files(root.path()).is_empty());
     }
@@ -197,9 +218,8 @@ mod tests {
         let second = br#"{"chat":"terminal:main","texts":["one","two"]}"#;
         for end in 0..second.len() {
             fs::write(&path, [&whole[..], b"\n", &second[..end]].concat()).unwrap();
-            let taken = open(root.path());
-            let found = taken.find_left().unwrap();
-            assert_eq!(found[0].1, texts(&["one"]), "cut at {end}");
+            let left = open(root.path()).find_left().unwrap();
+            assert_eq!(left[0].texts, texts(&["one"]), "cut at {end}");
         }
     }
 }
