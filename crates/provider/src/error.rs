@@ -45,7 +45,7 @@ pub enum ProviderError {
     },
 
     /// The key is wrong, or lacks the permission.
-    #[error("the API key for {provider} (`llm.apiKey` or {}) does not work: {message}", key_variable(.provider))]
+    #[error("the API key for {provider} (`llm.apiKey` or `{}`) does not work: {message}", key_variable(.provider))]
     Key {
         /// The name of the provider.
         provider: String,
@@ -238,7 +238,7 @@ impl ProviderError {
                 Some("Run `ship compact`, or set `llm.window` to the size of the model's window.".to_owned())
             }
             Self::NoKey { provider, .. } | Self::Key { provider, .. } => Some(format!(
-                "Put {}=… into .env, or set `llm.apiKey`, with a key that is valid for `llm.baseUrl`.",
+                "Put `{}=…` into .env, or set `llm.apiKey`, with a key that is valid for `llm.baseUrl`.",
                 key_variable(provider)
             )),
             Self::Quota { provider, .. } => Some(format!(
@@ -391,8 +391,8 @@ fn says_nothing(message: &str) -> bool {
 /// Returns the environment variable with the key of a provider.
 fn key_variable(provider: &str) -> &'static str {
     match provider {
-        "anthropic" => "`ANTHROPIC_API_KEY`",
-        _ => "`OPENAI_API_KEY`",
+        "anthropic" => "ANTHROPIC_API_KEY",
+        _ => "OPENAI_API_KEY",
     }
 }
 

@@ -175,8 +175,7 @@ impl ChatScreen<'_> {
         was_interrupted && !self.input.is_interactive()
     }
 
-    /// Prints a note of the program itself, dimmed to differ from the agent's text. It is no answer for a program that
-    /// reads JSON.
+    /// Prints a note of the program itself, dimmed to differ from the agent's text. With JSON, it is no answer.
     fn print_note(&self, text: &str) -> Result<(), Failure> {
         if self.session.json {
             output::print_notice(text);
@@ -398,7 +397,7 @@ impl ChatScreen<'_> {
 
     fn print_help(&self) -> Result<(), Failure> {
         match self.session.json {
-            // The help is no answer for a program, but the person who writes the program may ask for it.
+            // The help is no answer for a program; its author may ask for it.
             true => output::print_on_stderr(&slash::help(Style::of_stderr())),
             false => output::print_line(&slash::help(Style::of_stdout())),
         }

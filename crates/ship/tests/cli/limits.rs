@@ -1,5 +1,7 @@
 //! Limits that the system sets: an error for each, and never a signal or a panic.
 
+use ship_testkit::terminal::Terminal;
+
 use std::process::Command;
 
 use crate::harness::{Ran, TestShip, echo, text};
@@ -26,6 +28,27 @@ fn a_write_over_the_limit_on_the_size_of_files_is_an_error_and_the_chat_goes_on(
 
     assert_eq!(ship.run(&["send", "short"]).text(), format!("{}\n", echo("short")));
     let _ = ship.run(&["verify"]).text();
+}
+
+#[test]
+fn a_message_that_cannot_be_written_comes_back_to_the_prompt_and_the_chat_goes_on() {
+    let ship = TestShip::new();
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", r#"ulimit -f 16; exec "$0" chat"#, env!("CARGO_BIN_EXE_ship")]);
+    shell.current_dir(ship.root()).env_clear().env("HOME", ship.home());
+    let mut terminal = Terminal::open(shell, 80);
+    terminal.until("> ");
+    terminal.types(&format!("{}end\r", "long ".repeat(2_000)));
+    terminal.until("`ulimit -f`");
+    terminal.until("long end");
+    terminal.types("\u{3}");
+    terminal.until("Ctrl-D leaves.");
+    terminal.until("> ");
+    terminal.types("short\r");
+    terminal.until("You said:");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(ship.said().first().map(|(_, text)| text.as_str()), Some("short"));
 }
 
 #[test]

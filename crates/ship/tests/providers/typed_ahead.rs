@@ -224,6 +224,29 @@ fn what_is_at_the_prompt_when_the_window_closes_comes_back() {
 }
 
 #[test]
+fn what_is_in_the_chat_is_not_offered_again_after_a_kill() {
+    let (world, gate) = (world(), Gate::shut());
+    world.server.then(gate.hold(said("Too late.")));
+    drop(waiting_chat(&world));
+    gate.open();
+    // The process was killed before it took its message out of the file.
+    let left = r#"{"chat":"terminal:main","ts":1,"texts":["Tell me.","two"]}"#;
+    let typed = world.ship.root().join(".ship/typed");
+    std::fs::create_dir_all(&typed).unwrap();
+    std::fs::write(typed.join("00.jsonl"), format!("{left}\n")).unwrap();
+    world.server.then(said("First."));
+    world.server.then(said("Second."));
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("First.");
+    again.until("\u{1b}[K> two");
+    again.types("\r");
+    again.until("Second.");
+    again.until("> ");
+    again.leave();
+    assert_eq!(questions(&world), ["Tell me.", "two"]);
+}
+
+#[test]
 fn what_waits_behind_a_question_outlives_the_process() {
     let others = r#", "tools": { "approval": ["chat_send"] }"#;
     let (world, gate) = (World::of(Format::OpenAi, r#""window": 100000"#, others), Gate::shut());

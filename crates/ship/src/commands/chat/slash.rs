@@ -142,8 +142,8 @@ pub(super) fn command_of_word(line: &str) -> Option<Slash> {
     }
 }
 
-/// Splits a command from the lines behind it: a command is one line, and only `/edit` takes all. A person who pastes a
-/// command with a message means both.
+/// Splits a command from the lines behind it: a command is one line, and only `/edit` takes all. A command
+/// that is pasted with a message is meant as well as the message.
 pub(super) fn split_command(text: &str) -> (&str, Option<&str>) {
     match text.trim_start().split_once('\n') {
         Some((line, rest)) if !is_message(line) && !line.starts_with("/edit") => (line, Some(rest)),
