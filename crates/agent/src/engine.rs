@@ -4,7 +4,8 @@
 //! `heartbeat` shows other processes that the holder of a lane is at work. `system_sources` makes the system blocks,
 //! `budget` limits the size of requests, `host_memory` shares `host_facts` with other processes, `warnings` reports
 //! configuration problems, `notice_buffer` holds what a caller may take, `observed_talk` remembers talk between
-//! people, and `summary_drafts` keeps summaries that are not published yet. `index_work` brings search indexes on.
+//! people, and `summary_drafts` keeps summaries that are not published yet. `index_work` brings search indexes on, and `recall_hint` searches for what a
+//! message is about.
 
 mod active_run;
 mod agent;
@@ -18,6 +19,7 @@ mod index_work;
 mod locked_chat;
 mod notice_buffer;
 mod observed_talk;
+mod recall_hint;
 mod summary_drafts;
 mod system_sources;
 

@@ -55,6 +55,8 @@ pub struct Rules {
     pub chat_send_once: bool,
     /// `context.contexts`: the rules for contexts.
     pub contexts: ContextRules,
+    /// `context.recall.hint`: whether a message says how many earlier ones are about the same.
+    pub recall_hint: bool,
     /// `lock.waitMs`: the time that an operation waits for another process that runs the chat.
     pub operation_wait: Duration,
     /// The part of `limits.cacheBytes` for what an agent remembers of requests, summaries and talk.
@@ -110,6 +112,7 @@ impl From<&Settings> for Rules {
             chat_sends_max: to_usize(context.chat_egress.chat_send_max_calls_per_run),
             chat_send_once: context.chat_egress.chat_send_idempotency,
             contexts: ContextRules::from(&context.contexts),
+            recall_hint: context.recall.hint,
             operation_wait: Duration::from_millis(settings.lock.wait_ms),
             approval: settings.tools.approval.iter().cloned().collect(),
             client: settings.tools.client.iter().cloned().collect(),

@@ -17,6 +17,7 @@ mod notes;
 mod person;
 mod place;
 mod random;
+mod recall_hint;
 mod recalled_message;
 mod rounds;
 mod seen;

@@ -104,6 +104,7 @@ fn speaker(message: &UiMessage, has_request_facts: bool) -> Option<String> {
         metadata.username().map(|name| format!("Username: {name}")),
         facts.and_then(Metadata::ts).map(|ts| format!("Time: {ts}")),
         metadata.note_to_model().map(str::to_owned),
+        metadata.recall_hint().map(str::to_owned),
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

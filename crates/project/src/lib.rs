@@ -51,9 +51,9 @@ pub use secrets::{Secret, Secrets};
 pub use settings::{
     AdapterSettings, Address, ArchiveSettings, ChatEgressSettings, ChatQueueSettings,
     ContextSettings, GroupAccess, HistorySettings, LimitSettings, LlmSettings, LockSettings,
-    MemorySettings, OnUncertain, OnUndecided, PriceSettings, ProviderName, QueueMode, RequestFacts,
-    RunSettings, Settings, SkillSettings, StartSettings, StorageSettings, TelegramMode,
-    TelegramSettings, TokenBudget, ToolSettings,
+    MemorySettings, OnUncertain, OnUndecided, PriceSettings, ProviderName, QueueMode,
+    RecallSettings, RequestFacts, RunSettings, Settings, SkillSettings, StartSettings,
+    StorageSettings, TelegramMode, TelegramSettings, TokenBudget, ToolSettings,
 };
 pub use skills::{Skill, SkillSource, SkillState, scan_skills};
 pub use system_texts::{SystemTexts, read_system_texts};

@@ -58,6 +58,8 @@ pub struct ContextSettings {
     pub history: HistorySettings,
     /// `context.contexts`
     pub contexts: ArchiveSettings,
+    /// `context.recall`
+    pub recall: RecallSettings,
     /// `context.chatQueue`
     pub chat_queue: ChatQueueSettings,
     /// `context.chatEgress`
@@ -143,6 +145,12 @@ settings! {
         "context.contexts.maxChars" pub max_chars: u64 = 48_000, 1..=1_000_000_000;
         /// How many characters of each context a search by text reads.
         "context.contexts.searchTextMaxChars" pub search_text_max_chars: u64 = 12_000, 1..=1_000_000_000;
+    }
+
+    /// What the model is told of earlier messages that it does not see.
+    RecallSettings at (context.recall) {
+        /// Whether a message says how many earlier ones are about the same. Costs a search for each message.
+        "context.recall.hint" pub hint: bool = false;
     }
 
     /// How messages wait for their turn.

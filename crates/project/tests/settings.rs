@@ -142,6 +142,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("context.contexts.maxTurns", "120"),
     ("context.contexts.maxChars", "48000"),
     ("context.contexts.searchTextMaxChars", "12000"),
+    ("context.recall.hint", "false"),
     ("context.chatQueue.maxConcurrency", "8"),
     ("context.chatQueue.mode", "\"steer\""),
     ("context.chatQueue.debounceMs", "500"),

@@ -100,6 +100,7 @@ texts! {
     "contextId" context_id set_context_id "the context that a reference shows",
     "mode" mode set_mode "the mode of a reference",
     "noteToModel" note_to_model set_note_to_model "what the model must know about its last answer",
+    "recallHint" recall_hint set_recall_hint "the line about earlier messages that are about the same",
     "promptOfSkill" prompt_of_skill set_prompt_of_skill "the skill of which the message is the prompt, in a conversation",
     "forMessageId" for_message set_for_message "the message that a reference was fetched for",
 }

@@ -5,7 +5,7 @@ use ship_context::{Journal, Recovery, SystemBlock, note_about_last_answer, recov
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::ToolSpec;
-use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
+use ship_store::{Chat, ChatKey, ChatState, LedgerBody, NewMetadata};
 
 use crate::chat::{
     Activation, CompactionState, LEDGER_PAGE, inbound_id_in, is_message, loaded_skills,
@@ -183,7 +183,13 @@ impl RequestInputs {
             }
             LedgerBody::Delivery(_) => None,
         });
-        let queued = queued.collect();
+        let mut queued: Vec<UiMessage> = queued.collect();
+        if let Some(view) = &view
+            && let Some(hint) = engine.recall_hint(chat, view, &queued).await
+            && let Some(newest) = queued.last_mut()
+        {
+            NewMetadata::edit(newest, |metadata| metadata.set_recall_hint(hint.as_str()));
+        }
         // Whether the ledger has an answer matters only for its delivery.
         let (so_far, parked) = match recover(view.as_ref(), &lines, journal, |_| false, engine) {
             Recovery::Parked(journal) => (Some(journal.message), true),
