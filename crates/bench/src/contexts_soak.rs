@@ -1,5 +1,6 @@
 //! Contexts under long random lives: operations by people and models, compactions, kills and restarts. Then runs,
-//! switches and compactions that are killed at other calls to the disk than in `./check`, and leases that run out at others.
+//! switches and compactions that are killed at other calls to the disk than in `./check`, leases that run out at others,
+//! and searches in chats with lives of their own.
 
 use std::time::Instant;
 
@@ -27,6 +28,7 @@ pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
         run_module("ship-agent", "compaction", &[kills])?;
         run_module("ship-agent", "runs", &[kills])?;
         run_module("ship-agent", "leases", &[kills])?;
+        run_module("ship-agent", "search", &[kills])?;
         counts.lives += LIVES;
         seed = seed.wrapping_add(1);
         if Instant::now() >= deadline {
