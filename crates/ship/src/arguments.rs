@@ -464,7 +464,7 @@ pub(crate) enum Command {
     /// Make contexts of the conversations in a file of another program
     #[command(after_help = IMPORT_HELP)]
     Import {
-        /// The file to read
+        /// The file to read, or - for standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// What the file has

@@ -1,6 +1,8 @@
 //! `ship import`: the conversations of a file become contexts of a chat.
 
-use std::fs::File;
+mod input_file;
+
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use crate::output;
 use crate::progress_line::{CursorPlace, ProgressLine};
 use crate::session::Session;
 use crate::table;
+use input_file::InputFile;
 
 /// The number of bad values that are printed.
 const BAD_PRINTED: usize = 20;
@@ -33,7 +36,7 @@ pub(crate) async fn run(
     session: &Session,
     request: ImportRequest<'_>,
 ) -> Result<ExitCode, Failure> {
-    let file = survey(request.file, request.format).await?;
+    let file = survey(session, request.file, request.format).await?;
     let wishes = ImportWishes {
         title: request.title,
         skips_bad: request.skips_bad,
@@ -54,19 +57,25 @@ pub(crate) async fn run(
 }
 
 /// Reads a file once, and shows how far it is.
-async fn survey(path: &Path, format: FileFormat) -> Result<ConversationFile, Failure> {
+async fn survey(
+    session: &Session,
+    path: &Path,
+    format: FileFormat,
+) -> Result<ConversationFile, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
         let message = format!("cannot read {}: {error}", path.display());
         Failure::new("import", message).with_hint("check the path and the permissions")
     };
-    let source = File::open(path).map_err(|error| unreadable(&error))?;
-    let metadata = source.metadata().map_err(|error| unreadable(&error))?;
-    if !metadata.is_file() {
-        let hint = "save what comes from a pipe in a file first";
-        return Err(
-            Failure::new("import", format!("{} is no file", path.display())).with_hint(hint)
-        );
-    }
+    let (given, folder) = (path.to_owned(), session.project.root().join(".ship"));
+    // A pipe takes as long as the program behind it.
+    let opening = tokio::task::spawn_blocking(move || input_file::open(&given, &folder));
+    let opened = with_progress("reading", opening).await.map_err(|error| unreadable(&error))?;
+    let InputFile { file: source, bytes } = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => {
+            Failure::new("import", format!("{} is no file", path.display()))
+        }
+        _ => unreadable(&error),
+    })?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let told = Arc::clone(&bytes_read);
     let work = tokio::task::spawn_blocking(move || {
@@ -80,7 +89,7 @@ async fn survey(path: &Path, format: FileFormat) -> Result<ConversationFile, Fai
         tokio::select! {
             read = &mut work => break read,
             () = line.next_frame(CursorPlace::LineStart) => {
-                let percent = bytes_read.load(Ordering::Relaxed) * 100 / metadata.len().max(1);
+                let percent = bytes_read.load(Ordering::Relaxed) * 100 / bytes.max(1);
                 line.set(format!("reading {percent} %"));
             }
         }

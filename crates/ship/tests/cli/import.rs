@@ -43,6 +43,40 @@ fn a_file_is_looked_at_and_becomes_a_context() {
 }
 
 #[test]
+fn what_comes_through_a_pipe_is_imported_and_leaves_no_file() {
+    for file in ["-", "/dev/stdin"] {
+        let ship = TestShip::new();
+        let import = ["import", "--format", "uimessage", file];
+        let told = ship.piped(&[&import[..], &["--dry-run"]].concat(), TALK).text();
+        assert!(told.contains("2 messages"), "{file}: {told}");
+        assert!(!ship.root().join(".ship").exists(), "{file}: a dry run leaves nothing");
+        let done = ship.piped(&import, TALK).text();
+        assert!(done.contains("is the active context now: 2 messages"), "{file}: {done}");
+        assert!(ship.run(&["history"]).text().contains("leek"), "{file}");
+        let left = std::fs::read_dir(ship.root().join(".ship")).unwrap();
+        let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        let is_copy = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("import");
+        assert!(!names.iter().any(is_copy), "{names:?}");
+        let bad = ship.piped(&import, "{");
+        assert_eq!(bad.code(), 1, "{file}: {}", bad.err());
+    }
+}
+
+#[test]
+fn what_was_imported_is_found_by_a_search() {
+    let ship = TestShip::new().file("talk.jsonl", TALK);
+    let _ = ship.run(&["send", "the weather is fine"]).text();
+    let _ = ship.run(&["import", "--format", "uimessage", "talk.jsonl"]).text();
+    let found = ship.run(&["search", "leek", "--json"]).json();
+    let hit = &array(&found, "hits")[0];
+    assert_eq!((text(hit, "messageId"), text(hit, "where")), ("m2".into(), "context".into()));
+    let listed = ship.run(&["context", "list", "--json"]).json();
+    assert_eq!(text(hit, "contextId"), text(&array(&listed, "items")[0], "contextId"));
+    let shown = ship.run(&["context", "recall", "--around", "m2"]).text();
+    assert!(shown.contains("user: soup?") && shown.contains("#m2 "), "{shown}");
+}
+
+#[test]
 fn each_format_of_the_help_is_read() {
     let entries =
         r#"{"id":"m1","ts":"2026-01-28T10:00:00Z","type":"msg","role":"user","content":"soup?"}"#;
