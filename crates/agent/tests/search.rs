@@ -1,5 +1,6 @@
 //! Searches in chats as a model and a program make them.
 
+mod hostile;
 mod life;
 
 use ship_agent::{
