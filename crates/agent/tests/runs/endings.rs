@@ -223,6 +223,7 @@ async fn a_secret_in_a_provider_s_error_is_seen_nowhere() {
     let mut events = agent.listen(&chat());
     agent.accept(&chat(), inbound("hi")).await.unwrap();
     let sentence = failure(agent.run(&chat(), &Stop::default()).await.unwrap());
+    agent.flush_log();
 
     assert!(sentence.contains("401 for the key ****"), "{sentence}");
     while let Some(event) = events.try_next() {
