@@ -26,7 +26,7 @@ pub trait DerivedFiles: Send + Sync {
 }
 
 /// The kind of derived state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Derived {
     /// The cursor and the time of the last compaction, with sizes and token totals.
     Meta,

@@ -87,7 +87,7 @@ fn a_write_whose_answer_is_lost_is_done_and_may_be_repeated() {
             (CallFault::AnswerLost, false, true),
         ] {
             let id = format!("{fault:?}");
-            store.fail_at(store.calls().len(), fault);
+            store.calls().fail_at(store.calls().names().len(), fault);
             let batch = || vec![message(&id, &id).into()];
             let error = begun.lane.append(batch(), begun.position).await.unwrap_err();
             let AppendError::Storage(StorageError::Unavailable { may_have_happened, .. }) = error

@@ -1,8 +1,8 @@
 //! A second back end: a database in maps, which shows that a store needs no files.
 //!
 //! All lines of a chat are rows under their numbers, and a sealed log is a range of them. A lane is a lease: a row with
-//! a random owner and a token that grows, which runs out when the test moves the clock. Every write of a lane compares
-//! owner, token and time. A value is one process of a database that several share; at each of its calls the database
+//! a token that no other lease ever has, which runs out when the test moves the clock. Every write of a lane compares
+//! token and time. A value is one process of a database that several share; at each of its calls the database
 //! can be out of reach, lose its answer, or keep the process waiting.
 //!
 //! ```
@@ -34,9 +34,10 @@ use ship_store::{
     StorageError, Store, StoreFuture, TEXT_BYTES_MAX, Timestamp,
 };
 
-pub use calls::{CallFault, CallStop};
-use calls::{CallKind, Calls};
+use calls::CallKind;
+pub use calls::{CallFault, CallStop, Calls};
 use chat::MapChat;
+use log_rows::ChatRows;
 use tables::{Tables, read_blob};
 
 use crate::clock::ManualClock;
@@ -92,34 +93,9 @@ impl MapStore {
         chats.iter().for_each(|chat| self.database.changes.note_arrival(chat));
     }
 
-    /// Returns the names of the calls of this process, in order.
-    pub fn calls(&self) -> Vec<&'static str> {
-        self.calls.names()
-    }
-
-    /// Lets one call of this process fail; the first has the number 0.
-    pub fn fail_at(&self, call: usize, fault: CallFault) {
-        self.calls.fail_at(call, fault);
-    }
-
-    /// Keeps one task of this process waiting at a call until it is [resumed](Self::resume).
-    pub fn stop_at(&self, call: usize, side: CallStop) {
-        self.calls.stop_at(call, side, false);
-    }
-
-    /// Freezes this process at a call: no task of it comes past a call until it is [resumed](Self::resume).
-    pub fn freeze_at(&self, call: usize, side: CallStop) {
-        self.calls.stop_at(call, side, true);
-    }
-
-    /// Waits until this process has come to the call where it stops.
-    pub async fn stopped(&self) {
-        self.calls.stopped().await;
-    }
-
-    /// Lets a process go on that has stopped.
-    pub fn resume(&self) {
-        self.calls.resume();
+    /// Returns the calls of this process, which may fail or stop it.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Counts a call that is not one of the store, such as that of a model, so that a process can stop there.
@@ -172,7 +148,13 @@ impl Store for MapStore {
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, StorageError> {
         let (key, now) = (key.clone(), self.now());
         Box::pin(async move {
-            self.call(CallKind::Write, "create", |tables| tables.create(&key, about, now)).await?;
+            let create = |tables: &mut Tables| {
+                if !tables.check(&key)? {
+                    tables.chats.insert(key.clone(), ChatRows::new(&key, about, now));
+                }
+                Ok::<(), StorageError>(())
+            };
+            self.call(CallKind::Write, "create", create).await?;
             Ok(self.to_chat(&key))
         })
     }

@@ -34,13 +34,13 @@ async fn accept(first: &Process, second: &Process, text: &str, at: &str) {
 async fn fail_at(call: usize, fault: CallFault) {
     let world = World::new().await;
     let (first, second) = (world.process(), world.process());
-    first.store.fail_at(call, fault);
+    first.store.calls().fail_at(call, fault);
     let at = format!("{fault:?} at call {call}");
     for text in ["also", "go"] {
         accept(&first, &second, text, &at).await;
     }
     let ended = first.run().await;
-    let at = format!("{at} ({:?})", first.store.calls().get(call));
+    let at = format!("{at} ({:?})", first.store.calls().names().get(call));
     if let Err(error) = &ended {
         check_error(error, &at);
     }
@@ -60,7 +60,7 @@ async fn a_store_that_fails_at_any_call_loses_nothing_and_repeats_nothing() {
     }
     process.run().await.unwrap();
     whole.check("nothing happens").await;
-    let calls = process.store.calls().len();
+    let calls = process.store.calls().names().len();
     let cases = (0..calls).flat_map(|call| FAULTS.map(|fault| (call, fault)));
     for (call, fault) in sample(cases, SAMPLE) {
         fail_at(call, fault).await;
@@ -86,9 +86,9 @@ async fn lose_text_of_chat_send(fault: CallFault) -> World {
     for _ in 0..20 {
         let world = World::asked().await;
         let process = world.process();
-        process.store.fail_at(sends, fault);
+        process.store.calls().fail_at(sends, fault);
         let ran = process.run().await;
-        let calls = process.store.calls();
+        let calls = process.store.calls().names();
         if calls.get(sends) == Some(&"record") {
             ran.unwrap();
             return world;

@@ -25,8 +25,8 @@ async fn lose_at(call: usize, side: CallStop, meanwhile: Meanwhile) -> bool {
     let world = World::asked().await;
     let (first, second) = (world.process(), world.process());
     match meanwhile {
-        Meanwhile::Frozen => first.store.freeze_at(call, side),
-        Meanwhile::Works => first.store.stop_at(call, side),
+        Meanwhile::Frozen => first.store.calls().freeze_at(call, side),
+        Meanwhile::Works => first.store.calls().stop_at(call, side),
     }
     let mut running = Box::pin(first.run());
     tokio::select! {
@@ -35,9 +35,9 @@ async fn lose_at(call: usize, side: CallStop, meanwhile: Meanwhile) -> bool {
             ended.unwrap();
             return false;
         }
-        () = first.store.stopped() => {}
+        () = first.store.calls().stopped() => {}
     }
-    let at = format!("{side:?} call {call} ({}), {meanwhile:?}", first.store.calls()[call]);
+    let at = format!("{side:?} call {call} ({}), {meanwhile:?}", first.store.calls().names()[call]);
     world.database.end_leases();
     let effects = first.effects.load(Ordering::SeqCst);
     let took_over = async || {
@@ -49,12 +49,12 @@ async fn lose_at(call: usize, side: CallStop, meanwhile: Meanwhile) -> bool {
     let (lost, rows) = match meanwhile {
         Meanwhile::Frozen => {
             let left = took_over().await;
-            first.store.resume();
+            first.store.calls().resume();
             (running.await, left)
         }
         Meanwhile::Works => tokio::join!(running, async {
             let left = took_over().await;
-            first.store.resume();
+            first.store.calls().resume();
             left
         }),
     };
@@ -78,7 +78,7 @@ async fn a_lease_that_runs_out_anywhere_costs_no_answer_and_repeats_nothing() {
     process.run().await.unwrap();
     whole.check("nothing happens").await;
     assert_eq!(whole.effects(), 1);
-    let calls = process.store.calls();
+    let calls = process.store.calls().names();
     let sides = [CallStop::Before, CallStop::After];
     let cases = (0..calls.len()).flat_map(|call| sides.map(|side| (call, side)));
     let cases = cases.flat_map(|(call, side)| {

@@ -54,7 +54,7 @@ async fn begun(said: &str) -> MapStore {
 
 /// Lets a task go on until its process has begun so many calls.
 async fn until_calls(task: &mut Task<'_>, process: &Process, count: usize) {
-    let until = poll_fn(|context| match process.store.calls().len() >= count {
+    let until = poll_fn(|context| match process.store.calls().names().len() >= count {
         true => Poll::Ready(()),
         false => task.as_mut().poll(context),
     });
@@ -122,7 +122,7 @@ async fn in_every_order(
 async fn last_look() -> usize {
     let process = Process::of(&MapStore::default());
     process.accept_and_run_now(&chat(), "first").await;
-    let calls = process.store.calls();
+    let calls = process.store.calls().names();
     let release = calls.iter().position(|call| *call == "release").unwrap();
     calls[..release].iter().rposition(|call| *call == "after").unwrap()
 }
@@ -141,7 +141,7 @@ async fn a_message_that_comes_while_a_run_ends_is_answered_in_whatever_order() {
 async fn lane_calls(holding: Holding) -> Vec<usize> {
     let process = Process::of(&begun(holding.said_before()).await);
     process.hold(holding).await;
-    let calls = process.store.calls();
+    let calls = process.store.calls().names();
     let is_of_lane = |call: &usize| matches!(calls[*call], "lane" | "release");
     let found: Vec<usize> = (0..calls.len()).filter(is_of_lane).collect();
     assert!(found.len() >= 2, "{holding:?}: {calls:?}");

@@ -35,9 +35,9 @@ pub(super) enum CallKind {
     Visit,
 }
 
-/// The calls of one process.
+/// The calls of one process. The first has the number 0.
 #[derive(Default)]
-pub(super) struct Calls {
+pub struct Calls {
     state: Mutex<CallState>,
     stopped: Notify,
     resumed: Notify,
@@ -60,24 +60,33 @@ struct Stop {
 }
 
 impl Calls {
-    pub(super) fn names(&self) -> Vec<&'static str> {
+    /// Returns the names of the calls so far, in order.
+    pub fn names(&self) -> Vec<&'static str> {
         self.state.lock().names.clone()
     }
 
-    pub(super) fn fail_at(&self, call: usize, fault: CallFault) {
+    /// Lets one call fail.
+    pub fn fail_at(&self, call: usize, fault: CallFault) {
         self.state.lock().faults.insert(call, fault);
     }
 
-    /// Has the process stop at a call: the task that makes it, or with `freezes` all its tasks at their next calls.
-    pub(super) fn stop_at(&self, call: usize, side: CallStop, freezes: bool) {
-        self.state.lock().stop = Some(Stop { call, side, freezes });
+    /// Keeps the task that makes a call waiting there until it is [resumed](Self::resume).
+    pub fn stop_at(&self, call: usize, side: CallStop) {
+        self.state.lock().stop = Some(Stop { call, side, freezes: false });
     }
 
-    pub(super) async fn stopped(&self) {
+    /// Freezes the process at a call: no task of it comes past a call until it is [resumed](Self::resume).
+    pub fn freeze_at(&self, call: usize, side: CallStop) {
+        self.state.lock().stop = Some(Stop { call, side, freezes: true });
+    }
+
+    /// Waits until the process has come to the call where it stops.
+    pub async fn stopped(&self) {
         self.stopped.notified().await;
     }
 
-    pub(super) fn resume(&self) {
+    /// Lets a process go on that has stopped.
+    pub fn resume(&self) {
         let mut state = self.state.lock();
         (state.stop, state.is_frozen) = (None, false);
         self.resumed.notify_waiters();

@@ -15,7 +15,7 @@ use ship_store::{
 use super::calls::CallKind;
 use super::lane::MapLane;
 use super::log_rows::ChatRows;
-use super::tables::{Blobs, Tables, put_texts};
+use super::tables::{Blobs, put_texts};
 use super::{MESSAGE_BYTES_MAX, MapStore};
 
 /// The time that a caller waits for a lane.
@@ -57,10 +57,9 @@ impl MapChat {
 
     pub(super) fn add_to_ledger(
         &self,
-        tables: &mut Tables,
+        (rows, blobs): (&mut ChatRows, &mut Blobs),
         (addition, texts): (LedgerAddition, Vec<TextBlob>),
     ) -> Result<Accepted, AcceptError> {
-        let (rows, blobs) = tables.chat(&self.key);
         put_texts(blobs, texts);
         rows.activity = Some(self.store.now());
         self.note_arrival();
@@ -164,15 +163,10 @@ impl ContextLog for MapChat {
     }
 }
 
-/// Returns the first number after a line of the ledger.
-fn after(line: Option<LedgerSeq>) -> u64 {
-    line.map_or(0, |line| line.next().get())
-}
-
 impl Ledger for MapChat {
     fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
         Box::pin(self.store.call(CallKind::Write, "accept", move |tables| {
-            self.add_to_ledger(tables, prepare_entry(entry, MESSAGE_BYTES_MAX)?)
+            self.add_to_ledger(tables.chat(&self.key), prepare_entry(entry, MESSAGE_BYTES_MAX)?)
         }))
     }
 
@@ -193,8 +187,9 @@ impl Ledger for MapChat {
         start: Option<LedgerSeq>,
         limit: usize,
     ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
+        let first = start.map_or(0, |line| line.next().get());
         self.read("after", move |rows, blobs| {
-            let mut lines = rows.ledger_lines(blobs, after(start)..)?;
+            let mut lines = rows.ledger_lines(blobs, first..)?;
             lines.truncate(limit);
             Ok(lines)
         })
@@ -229,32 +224,26 @@ impl RunRecords for MapChat {
 
 impl DerivedFiles for MapChat {
     fn read(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
-        Self::read(self, "read_derived", move |rows, _| {
-            let found = rows.derived.iter().find(|(known, _)| *known == which);
-            Ok(found.map(|(_, state)| state.clone()))
-        })
+        Self::read(self, "read_derived", move |rows, _| Ok(rows.derived.get(&which).cloned()))
     }
 
     fn put(&self, which: Derived, state: DerivedState) -> StoreFuture<'_, (), StorageError> {
         self.write("put_derived", move |rows| {
-            rows.derived.retain(|(known, _)| *known != which);
-            rows.derived.push((which, state));
+            rows.derived.insert(which, state);
         })
     }
 
     fn remove(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
-        self.write("remove_derived", move |rows| rows.derived.retain(|(known, _)| *known != which))
+        self.write("remove_derived", move |rows| drop(rows.derived.remove(&which)))
     }
 
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
         Self::read(self, "archived_contexts", |rows, _| {
-            let id = |(which, _): &(Derived, DerivedState)| match which {
+            let id = |which: &Derived| match which {
                 Derived::Context(id) => Some(id.clone()),
                 Derived::Meta | Derived::ContextIndex | Derived::TokenCounts => None,
             };
-            let mut ids: Vec<ContextId> = rows.derived.iter().filter_map(id).collect();
-            ids.sort_by(|a, b| a.as_str().cmp(b.as_str()));
-            Ok(ids)
+            Ok(rows.derived.keys().filter_map(id).collect())
         })
     }
 }

@@ -14,6 +14,7 @@ use ship_store::{
 
 use super::calls::CallKind;
 use super::chat::MapChat;
+use super::log_rows::ChatRows;
 use super::tables::{Tables, put_texts};
 use super::{LEASE_MS, MESSAGE_BYTES_MAX};
 
@@ -71,21 +72,21 @@ impl MapLane {
         let store = &self.chat.store;
         Box::pin(store.call(CallKind::Write, name, |tables| {
             self.check(tables)?;
-            tables.chat(&self.chat.key).0.activity = Some(store.now());
+            self.rows(tables).activity = Some(store.now());
             let done = work(tables)?;
             store.database.changes.note_write(&self.chat.key);
             Ok(done)
         }))
     }
 
+    fn rows<'t>(&self, tables: &'t mut Tables) -> &'t mut ChatRows {
+        tables.chat(&self.chat.key).0
+    }
+
     /// Fails unless the database knows this holder as that of the lane.
     fn check(&self, tables: &mut Tables) -> Result<(), StorageError> {
-        let row = tables.chat(&self.chat.key).0.lane.as_ref();
-        let is_ours = |row: &&LaneRow| {
-            let is_known = row.token == self.token && row.holder.process == self.chat.store.process;
-            is_known && row.is_held(self.chat.store.now())
-        };
-        if row.filter(is_ours).is_some() {
+        let (row, now) = (self.rows(tables).lane.as_ref(), self.chat.store.now());
+        if row.is_some_and(|row| row.token == self.token && row.is_held(now)) {
             return Ok(());
         }
         let how = match self.is_released.load(Ordering::Relaxed) {
@@ -103,18 +104,15 @@ impl MapLane {
 
 /// Removes the lease of a lane, unless another process has taken it.
 async fn give_back(chat: MapChat, token: u64) {
-    let removed: Result<(), StorageError> = chat
-        .store
-        .call(CallKind::Write, "release", |tables| {
-            let row = &mut tables.chat(&chat.key).0.lane;
-            if row.take_if(|row| row.token == token).is_some() {
-                chat.note_arrival();
-            }
-            Ok(())
-        })
-        .await;
+    let remove = |tables: &mut Tables| {
+        let row = &mut tables.chat(&chat.key).0.lane;
+        if row.take_if(|row| row.token == token).is_some() {
+            chat.note_arrival();
+        }
+        Ok::<(), StorageError>(())
+    };
     // A lease that cannot be removed runs out.
-    drop(removed);
+    let _ = chat.store.call(CallKind::Write, "release", remove).await;
 }
 
 impl Drop for MapLane {
@@ -156,7 +154,7 @@ impl Lane for MapLane {
         self.write("append", move |tables| {
             let (batch, texts) = Batch::prepare(batch, expected, MESSAGE_BYTES_MAX)?;
             put_texts(&mut tables.blobs, texts);
-            tables.chat(&self.chat.key).0.append(batch)
+            self.rows(tables).append(batch)
         })
     }
 
@@ -175,39 +173,42 @@ impl Lane for MapLane {
 
     fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError> {
         let (log, by, now) = (log.clone(), by.to_owned(), self.chat.store.now());
-        self.write("purge", move |tables| tables.chat(&self.chat.key).0.purge(&log, &by, now))
+        self.write("purge", move |tables| self.rows(tables).purge(&log, &by, now))
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError> {
         self.write("deliver", move |tables| {
             let prepared = prepare_deliveries(states, MESSAGE_BYTES_MAX)?;
-            Ok(self.chat.add_to_ledger(tables, prepared)?.seq)
+            Ok(self.chat.add_to_ledger(tables.chat(&self.chat.key), prepared)?.seq)
         })
     }
 
     fn record(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
         self.write("record", move |tables| {
-            self.chat.add_to_ledger(tables, prepare_entry(entry, MESSAGE_BYTES_MAX)?)
+            self.chat.add_to_ledger(
+                tables.chat(&self.chat.key),
+                prepare_entry(entry, MESSAGE_BYTES_MAX)?,
+            )
         })
     }
 
     fn begin_journal(&self, about: Object, _when: Synced) -> StoreFuture<'_, (), StorageError> {
         self.write("begin_journal", move |tables| {
-            tables.chat(&self.chat.key).0.journal = vec![about];
+            self.rows(tables).journal = vec![about];
             Ok(())
         })
     }
 
     fn journal(&self, parts: Vec<Object>, _when: Synced) -> StoreFuture<'_, (), StorageError> {
         self.write("add_to_journal", move |tables| {
-            tables.chat(&self.chat.key).0.journal.extend(parts);
+            self.rows(tables).journal.extend(parts);
             Ok(())
         })
     }
 
     fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
         self.write("record_request", move |tables| {
-            tables.chat(&self.chat.key).0.requests.push(request);
+            self.rows(tables).requests.push(request);
             Ok(())
         })
     }
@@ -216,8 +217,8 @@ impl Lane for MapLane {
         let before = self.chat.store.now();
         Box::pin(async move {
             let renewed = self.write("touch", |tables| {
-                let row = tables.chat(&self.chat.key).0.lane.as_mut();
-                row.expect("a lane that is held").renewed = self.chat.store.now();
+                self.rows(tables).lane.as_mut().expect("a lane that is held").renewed =
+                    self.chat.store.now();
                 Ok::<(), StorageError>(())
             });
             renewed.await?;

@@ -12,8 +12,8 @@ use ship_store::rules::{
     view_of_log,
 };
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, Derived, DerivedState, Import,
-    ImportError, ImportPiece, Imported, LedgerLine, LedgerSeq, LinesCursor, LinesPage,
+    About, AcceptError, Accepted, AppendError, ChatKey, ChatSizes, Delivery, Derived, DerivedState,
+    Import, ImportError, ImportPiece, Imported, LedgerLine, LedgerSeq, LinesCursor, LinesPage,
     LiveAfterImport, Position, PurgeError, Purged, ReadError, RotateError, Rotated, SealedLog,
     SealedName, Seq, StorageError, Timestamp, View,
 };
@@ -35,7 +35,7 @@ pub(super) struct ChatRows {
     pub(super) lane: Option<LaneRow>,
     pub(super) journal: Vec<Object>,
     pub(super) requests: Vec<Object>,
-    pub(super) derived: Vec<(Derived, DerivedState)>,
+    pub(super) derived: BTreeMap<Derived, DerivedState>,
     lines: Lines,
     /// The sealed logs by their first numbers.
     sealed: BTreeMap<u64, SealedName>,
@@ -74,7 +74,7 @@ impl ChatRows {
             lane: None,
             journal: Vec::new(),
             requests: Vec::new(),
-            derived: Vec::new(),
+            derived: BTreeMap::new(),
             lines: Lines::new(),
             sealed: BTreeMap::new(),
             live: None,
@@ -109,12 +109,6 @@ impl ChatRows {
 
     fn live_log(&self) -> Option<LiveLog> {
         LiveLog::read(&self.live_lines())
-    }
-
-    /// Returns the live log as one that lines are copied from.
-    pub(super) fn live_source(&self) -> SourceLog {
-        let range = self.live_log().map(|live| (live.first, live.end.position.seq));
-        SourceLog::new(self.live_lines().into_iter().skip(1), range)
     }
 
     fn ledger_end(&self) -> Option<LedgerSeq> {
@@ -240,6 +234,14 @@ impl ChatRows {
             Some(Some(purged)) => Err(ReadError::Purged { chat, name: text, purged }),
             Some(None) => Ok(self.log_lines(name)),
         }
+    }
+
+    /// Returns a sealed log, or the live one, as one that lines are copied from.
+    pub(super) fn source(&self, name: Option<&SealedName>) -> Result<SourceLog, ReadError> {
+        let lines = name.map_or_else(|| Ok(self.live_lines()), |name| self.readable_log(name))?;
+        let range = lines.first().zip(lines.last());
+        let range = range.map(|(first, last)| (Seq::new(first.seq), Seq::new(last.seq)));
+        Ok(SourceLog::new(lines.into_iter().skip(1), range))
     }
 
     /// Describes a sealed log; `None` if there is none with this name.
@@ -377,10 +379,7 @@ impl ChatRows {
         decoded(&self.ledger, range).into_iter().filter_map(read).collect()
     }
 
-    pub(super) fn open_deliveries(
-        &self,
-        blobs: &Blobs,
-    ) -> Result<Vec<ship_store::Delivery>, StorageError> {
+    pub(super) fn open_deliveries(&self, blobs: &Blobs) -> Result<Vec<Delivery>, StorageError> {
         let mut open = OpenDeliveries::default();
         decoded(&self.ledger, ..).iter().for_each(|line| open.apply(line));
         open.restore(|sha256| read_blob(blobs, sha256))

@@ -15,13 +15,9 @@ use super::MapStore;
 use super::calls::CallKind;
 use super::tables::Tables;
 
-fn version(number: u64) -> RecordVersion {
-    RecordVersion::new(number.to_string())
-}
-
 impl Tables {
     fn version(&self, name: &RecordName) -> Option<RecordVersion> {
-        self.records.get(name).map(|(number, _)| version(*number))
+        self.records.get(name).map(|stored| stored.version.clone())
     }
 }
 
@@ -29,11 +25,7 @@ impl ProjectRecords for MapStore {
     fn read(&self, name: &RecordName) -> StoreFuture<'_, Option<StoredRecord>, RecordError> {
         let name = name.clone();
         Box::pin(self.call(CallKind::Read, "read_record", move |tables| {
-            let stored = |(number, value): &(u64, Object)| StoredRecord {
-                value: value.clone(),
-                version: version(*number),
-            };
-            Ok(tables.records.get(&name).map(stored))
+            Ok(tables.records.get(&name).cloned())
         }))
     }
 
@@ -46,9 +38,9 @@ impl ProjectRecords for MapStore {
         let name = name.clone();
         Box::pin(self.call(CallKind::Write, "put_record", move |tables| {
             check_version(&name, tables.version(&name), expected)?;
-            let number = tables.next_number();
-            tables.records.insert(name, (number, value));
-            Ok(version(number))
+            let version = RecordVersion::new(tables.next_number().to_string());
+            tables.records.insert(name, StoredRecord { value, version: version.clone() });
+            Ok(version)
         }))
     }
 

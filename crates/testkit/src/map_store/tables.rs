@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use ship_message::json::Object;
 use ship_store::rules::{
-    PreparedRotation, READER_VERSION, SourceLog, SourceName, TextBlob, missing_reader, source_logs,
+    PreparedRotation, READER_VERSION, SourceName, TextBlob, missing_reader, source_logs,
 };
 use ship_store::{
-    About, BlobError, ChatCursor, ChatKey, ChatLook, ChatPage, Holder, RecordName, RotateError,
-    Rotated, Rotation, Seq, StorageError, Timestamp,
+    BlobError, ChatCursor, ChatKey, ChatLook, ChatPage, Holder, RecordName, RotateError, Rotated,
+    Rotation, StorageError, StoredRecord, Timestamp,
 };
 
 use super::MESSAGE_BYTES_MAX;
@@ -22,7 +21,7 @@ pub(super) struct Tables {
     pub(super) blobs: Blobs,
     pub(super) indexes: BTreeMap<(ChatKey, RecordName), Vec<u8>>,
     pub(super) memories: HashMap<ChatKey, String>,
-    pub(super) records: BTreeMap<RecordName, (u64, Object)>,
+    pub(super) records: BTreeMap<RecordName, StoredRecord>,
     pub(super) leases: HashMap<RecordName, (u64, Holder)>,
     last_number: u64,
 }
@@ -58,18 +57,6 @@ impl Tables {
         }
     }
 
-    pub(super) fn create(
-        &mut self,
-        key: &ChatKey,
-        about: About,
-        now: Timestamp,
-    ) -> Result<(), StorageError> {
-        if !self.check(key)? {
-            self.chats.insert(key.clone(), ChatRows::new(key, about, now));
-        }
-        Ok(())
-    }
-
     /// Returns a chat and the blobs. A chat that was opened is there, because none is ever removed.
     pub(super) fn chat(&mut self, key: &ChatKey) -> (&mut ChatRows, &mut Blobs) {
         (self.chats.get_mut(key).expect("an opened chat"), &mut self.blobs)
@@ -99,21 +86,15 @@ impl Tables {
         now: Timestamp,
     ) -> Result<Rotated, RotateError> {
         let sources = source_logs(&rotation, key);
-        let sources = sources.into_iter().map(|name| Ok((name.clone(), self.source(&name)?)));
-        let sources = sources.collect::<Result<HashMap<_, _>, RotateError>>()?;
+        let source = |name: SourceName| -> Result<_, RotateError> {
+            let rows = self.chats.get(&name.chat);
+            let rows = rows.ok_or_else(|| RotateError::NoChat(name.chat.clone()))?;
+            Ok((name.clone(), rows.source(name.log.as_ref())?))
+        };
+        let sources = sources.into_iter().map(source).collect::<Result<HashMap<_, _>, _>>()?;
         let (prepared, texts) =
             PreparedRotation::prepare(rotation, key, &sources, MESSAGE_BYTES_MAX)?;
         put_texts(&mut self.blobs, texts);
         self.chat(key).0.rotate(prepared, now)
-    }
-
-    fn source(&self, name: &SourceName) -> Result<SourceLog, RotateError> {
-        let rows = self.chats.get(&name.chat);
-        let rows = rows.ok_or_else(|| RotateError::NoChat(name.chat.clone()))?;
-        let Some(sealed) = &name.log else { return Ok(rows.live_source()) };
-        let lines = rows.readable_log(sealed)?;
-        let range = lines.first().zip(lines.last()).map(|(first, last)| (first.seq, last.seq));
-        let range = range.map(|(first, last)| (Seq::new(first), Seq::new(last)));
-        Ok(SourceLog::new(lines.into_iter().skip(1), range))
     }
 }
