@@ -54,6 +54,19 @@ fn a_page_costs_the_same_however_much_is_behind_it() {
 }
 
 #[test]
+fn long_pages_read_little_more_than_their_lines() {
+    block_on(async {
+        let (count, line_bytes) = (4_000, 400);
+        let disk = ledger_of(count).await;
+        let chat = chat_on(&disk, options()).await;
+        let before = disk.bytes_read();
+        assert_eq!(pages(&*chat, 1_000).await.len() as u64, count);
+        let read = disk.bytes_read() - before;
+        assert!(read * 10 <= count * line_bytes * 15, "{read} bytes for {count} lines");
+    });
+}
+
+#[test]
 fn pages_begin_anywhere_also_inside_a_batch() {
     block_on(async {
         let disk = SimDisk::new();

@@ -5,6 +5,10 @@ use ship_store::{Chat, LedgerLine, LedgerSeq, ReadError};
 use crate::chat::LEDGER_PAGE;
 use crate::engine::{Engine, ReadStretch};
 
+/// The number of lines that are read at once behind a page of talk alone: where people talk with each other, they say
+/// much.
+const TALK_PAGE: usize = 5 * LEDGER_PAGE;
+
 /// The lines of a ledger after one of them, page by page.
 pub(crate) struct UnreadLines<'a> {
     engine: &'a Engine,
@@ -14,6 +18,7 @@ pub(crate) struct UnreadLines<'a> {
     next: Option<Vec<LedgerLine>>,
     /// The line after which the next page begins.
     after: Option<LedgerSeq>,
+    page_len: usize,
     is_begun: bool,
     is_at_end: bool,
     /// Whether observed talk is returned, too.
@@ -22,9 +27,17 @@ pub(crate) struct UnreadLines<'a> {
 
 impl<'a> UnreadLines<'a> {
     pub(crate) fn new(engine: &'a Engine, chat: &'a dyn Chat, after: Option<LedgerSeq>) -> Self {
-        let read = ReadStretch::new(after);
-        let (is_begun, is_at_end, has_talk) = (false, false, false);
-        Self { engine, chat, read, next: None, after, is_begun, is_at_end, has_talk }
+        Self {
+            engine,
+            chat,
+            read: ReadStretch::new(after),
+            next: None,
+            after,
+            page_len: LEDGER_PAGE,
+            is_begun: false,
+            is_at_end: false,
+            has_talk: false,
+        }
     }
 
     /// Reads all lines, as a first context needs them.
@@ -61,16 +74,18 @@ impl<'a> UnreadLines<'a> {
         if self.is_at_end {
             return Ok(None);
         }
-        let page = match self.next.take() {
-            Some(page) => page,
-            None => self.chat.ledger().after(self.after, LEDGER_PAGE).await?,
+        let (page, full) = match self.next.take() {
+            Some(page) => (page, LEDGER_PAGE),
+            None => (self.chat.ledger().after(self.after, self.page_len).await?, self.page_len),
         };
-        self.is_at_end = page.len() < LEDGER_PAGE;
+        self.is_at_end = page.len() < full;
         self.after = page.last().map(|line| line.seq).or(self.after);
         if self.has_talk {
             return Ok(Some(page));
         }
-        let lines = page.into_iter().filter_map(|line| self.read.take(line)).collect();
+        let lines: Vec<LedgerLine> =
+            page.into_iter().filter_map(|line| self.read.take(line)).collect();
+        self.page_len = if lines.is_empty() { TALK_PAGE } else { LEDGER_PAGE };
         if self.is_at_end {
             let read = std::mem::replace(&mut self.read, ReadStretch::new(None));
             self.engine.observed_talk.remember(self.chat.key(), read);

@@ -158,12 +158,17 @@ impl LedgerReader<'_> {
         let mut files = vec![live_path(self.folder)];
         files.extend(self.sealed_files()?);
         files.truncate(self.files_after(&files, after)?);
-        let mut found: Vec<RawLine> = Vec::new();
+        let Some(oldest) = files.pop() else { return Ok(Vec::new()) };
+        let mut found = match self.end_after(&oldest, after, limit)? {
+            Some(found) => found,
+            None => self.lines_after(&oldest, after, limit)?,
+        };
+        // All lines of the newer files are wanted.
         for path in files.into_iter().rev() {
-            found.extend(self.lines_after(&path, after, limit - found.len())?);
             if found.len() >= limit {
                 break;
             }
+            found.extend(self.lines_after(&path, after, limit - found.len())?);
         }
         self.resolve(found)
     }
@@ -184,16 +189,13 @@ impl LedgerReader<'_> {
         Ok((newer + 1).min(files.len()))
     }
 
-    /// Reads the first lines of one file after `after`. Lines near its end are read at once.
+    /// Reads the first lines of one file after `after`.
     fn lines_after(
         &self,
         path: &Path,
         after: u64,
         limit: usize,
     ) -> Result<Vec<RawLine>, StorageError> {
-        if let Some(found) = self.end_after(path, after, limit)? {
-            return Ok(found);
-        }
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
         let len = file.stat_when_opened().map_err(failed)?.len;

@@ -52,13 +52,16 @@ pub(crate) fn stretch_after(
     is_enough: impl Fn(&LogScan) -> bool,
 ) -> io::Result<Stretch> {
     let mut from = place_before(file, len, after.saturating_add(1))?;
-    let mut block = BLOCK_BYTES;
+    let (mut block, mut bytes) = (BLOCK_BYTES, Vec::new());
     loop {
-        let end = from.saturating_add(block).min(len);
-        let found = scan(&read_from(file, from, end)?, None);
+        let read = from + bytes.len() as u64;
+        let end = read.saturating_add(block).min(len);
+        bytes.extend(read_from(file, read, end)?);
+        let found = scan(&bytes, None);
         if !found.damage.is_empty() && (from, end) != (0, len) {
             // The meaning of a damaged line depends on the lines before it, wherever they are.
             (from, block) = (0, len);
+            bytes.clear();
             continue;
         }
         // The end of a block cuts a line and perhaps a batch; the lines of a cut batch are not returned.
