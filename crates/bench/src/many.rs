@@ -56,9 +56,10 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     let fleet = runtime.block_on(Fleet::build(folder.path(), chats))?;
     forget_peak();
     runtime.block_on(async {
-        turn_costs(&fleet, report).await?;
+        // First of all, so that no memory counts that was another agent's and is not given back to the system.
         turns_in_random_order(&fleet, turns, report).await?;
         memory(before, report);
+        turn_costs(&fleet, report).await?;
         waiting_chats(&fleet, report).await?;
         group::bench(&fleet, number_from("SHIP_BENCH_OBSERVED", OBSERVED), report).await
     })
