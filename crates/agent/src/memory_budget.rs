@@ -32,6 +32,40 @@ impl MemoryBudget {
     }
 }
 
+/// What one holder takes of a budget. It is given back when this value is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct BudgetShare {
+    budget: Option<MemoryBudget>,
+    bytes: usize,
+}
+
+impl BudgetShare {
+    /// Begins with nothing.
+    pub(crate) fn of(budget: &MemoryBudget) -> Self {
+        Self { budget: Some(budget.clone()), bytes: 0 }
+    }
+
+    /// Takes so many bytes instead of those taken before.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        if let Some(budget) = &self.budget {
+            budget.take(bytes);
+            budget.give_back(self.bytes);
+            self.bytes = bytes;
+        }
+    }
+
+    /// Whether the holders of the budget have more than it together.
+    pub(crate) fn is_short(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.lacks(0))
+    }
+}
+
+impl Drop for BudgetShare {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 /// Tells about how much memory a value takes.
 pub(crate) trait Weighed {
     /// Returns the approximate bytes of the value, with what it points to.

@@ -12,6 +12,7 @@ use super::summary_drafts::SummaryDrafts;
 use super::{Agent, Engine, offered_tools};
 use crate::built_in_tools::{built_in_tools, context_tools};
 use crate::chat::LedgerMessageIds;
+use crate::events::EventHub;
 use crate::id_source::{IdSource, RandomIds};
 use crate::memory_budget::MemoryBudget;
 use crate::project_source::{NoProject, ProjectSource};
@@ -186,7 +187,7 @@ impl AgentBuilder {
             ids: self.ids,
             log: self.log,
             message_ids: Arc::new(LedgerMessageIds),
-            hub: Arc::default(),
+            hub: Arc::new(EventHub::within(&memory)),
             host_memory: Arc::default(),
             drafts: Arc::new(SummaryDrafts::within(&memory)),
             request_cache: Arc::new(RequestCache::within(&memory)),

@@ -6,8 +6,8 @@
 //! across the place of a reader; see [`join`](super::join).
 //!
 //! What ended before the present answer stays for the readers that have not read it, as long as they are at most
-//! `kept_bytes` behind that answer. A reader that is further behind misses it: it is told so, and joins anew. Nothing
-//! is lost with it, because the store has all that ended.
+//! `kept_bytes` behind that answer, and nothing of it when the caches of all chats have no room. A reader that is further
+//! behind misses it: it is told so, and joins anew. Nothing is lost with it, because the store has all that ended.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use ship_message::Chunk;
 use super::RunEvent;
 use super::event_size::event_size;
 use super::join::{is_of_answer, join};
+use crate::memory_budget::BudgetShare;
 
 /// The number that names a reader.
 pub(super) type ReaderId = u64;
@@ -86,11 +87,13 @@ pub(super) struct ChatEvents {
     readers: BTreeMap<ReaderId, Reader>,
     /// The length of the list at which events are joined next.
     join_at: usize,
+    /// The memory of the list, as a part of all caches.
+    memory: BudgetShare,
 }
 
 impl ChatEvents {
-    pub(super) fn new(limits: EventLimits) -> Self {
-        Self { limits, join_at: limits.unjoined, ..Self::default() }
+    pub(super) fn new(limits: EventLimits, memory: BudgetShare) -> Self {
+        Self { limits, join_at: limits.unjoined, memory, ..Self::default() }
     }
 
     /// Adds a reader. It begins with the answer that is being written, or with the next event.
@@ -157,6 +160,18 @@ impl ChatEvents {
             self.events = join(std::mem::take(&mut self.events), &readers, answer);
             self.join_at = self.limits.unjoined.max(self.events.len() * 2);
         }
+        self.count_memory();
+    }
+
+    /// Counts the list in the memory of all caches. Joined deltas count as before they were joined.
+    fn count_memory(&mut self) {
+        let first = self.events.front().map_or(self.bytes, |event| event.bytes_before);
+        self.memory.set(usize::try_from(self.bytes - first).unwrap_or(usize::MAX));
+    }
+
+    /// Returns the bytes by which a reader may be behind.
+    fn kept_bytes(&self) -> u64 {
+        if self.memory.is_short() { 0 } else { self.limits.kept_bytes }
     }
 
     fn end(&mut self) {
@@ -168,7 +183,7 @@ impl ChatEvents {
     /// Bounds what is told about a chat in which no run is going on.
     fn skip_idle_events(&mut self) {
         if self.answer.is_none() {
-            if self.bytes - self.bytes_at_end > self.limits.kept_bytes {
+            if self.bytes - self.bytes_at_end > self.kept_bytes() {
                 self.skip_behind(self.bytes);
                 self.bytes_at_end = self.bytes;
             }
@@ -180,9 +195,9 @@ impl ChatEvents {
 
     /// Lets those readers miss what is there for them that are too far behind this number of bytes.
     fn skip_behind(&mut self, bytes: u64) {
-        let is_behind = |reader: &Reader| {
-            bytes.saturating_sub(self.bytes_before(reader.next)) > self.limits.kept_bytes
-        };
+        let kept_bytes = self.kept_bytes();
+        let is_behind =
+            |reader: &Reader| bytes.saturating_sub(self.bytes_before(reader.next)) > kept_bytes;
         let readers = self.readers.iter().filter(|(_, reader)| is_behind(reader));
         let behind: Vec<ReaderId> = readers.map(|(id, _)| *id).collect();
         behind.into_iter().for_each(|id| self.skip(id));
@@ -213,6 +228,7 @@ impl ChatEvents {
             self.events = VecDeque::new();
         }
         self.join_at = self.limits.unjoined.max(self.events.len() * 2);
+        self.count_memory();
     }
 
     /// Returns the number of events and their bytes.

@@ -15,6 +15,7 @@ use ship_store::ChatKey;
 use super::RunEvent;
 use super::chat_events::{ChatEvents, EventLimits, ReaderId};
 use super::listener::{AgentListener, Listener};
+use crate::memory_budget::{BudgetShare, MemoryBudget};
 
 /// The number of chats that a reader of all chats may leave unread. Of more, it misses those without a run.
 pub(super) const UNREAD_CHATS: usize = 1_000;
@@ -35,6 +36,8 @@ pub(super) struct SharedHub(Mutex<HubState>);
 #[derive(Debug, Default)]
 struct HubState {
     limits: EventLimits,
+    /// The memory of all caches, in which the events count that are kept for readers.
+    memory: Option<MemoryBudget>,
     chats: HashMap<ChatKey, ChatEvents>,
     /// The readers of all chats. Each is a reader of every chat that is here.
     agent_readers: BTreeMap<ReaderId, AgentReader>,
@@ -53,6 +56,13 @@ struct AgentReader {
 }
 
 impl EventHub {
+    /// Makes a hub whose events count in the memory of all caches.
+    pub(crate) fn within(budget: &MemoryBudget) -> Self {
+        let hub = Self::default();
+        hub.shared.0.lock().memory = Some(budget.clone());
+        hub
+    }
+
     /// Follows a chat.
     pub(crate) fn listen(&self, chat: &ChatKey) -> Listener {
         let mut hub = self.shared.0.lock();
@@ -216,7 +226,8 @@ impl HubState {
     /// Returns the events of a chat, which the readers of all chats read, too.
     fn chat(&mut self, chat: &ChatKey) -> &mut ChatEvents {
         if !self.chats.contains_key(chat) {
-            let mut events = ChatEvents::new(self.limits);
+            let memory = self.memory.as_ref().map(BudgetShare::of).unwrap_or_default();
+            let mut events = ChatEvents::new(self.limits, memory);
             self.agent_readers.keys().for_each(|id| events.join(*id));
             self.chats.insert(chat.clone(), events);
         }

@@ -13,6 +13,7 @@ use super::RunEvent;
 use super::chat_events::{ChatEvents, EventLimits};
 use super::hub::{EventHub, MISSED_CHATS, UNREAD_CHATS};
 use super::join::NOTICES_KEPT;
+use crate::memory_budget::{BudgetShare, MemoryBudget};
 use crate::reply::Outcome;
 use crate::run_notice::notice;
 
@@ -62,7 +63,8 @@ fn read_all(chat: &mut ChatEvents, id: u64) -> Vec<String> {
 
 #[test]
 fn one_that_reads_slowly_gets_deltas_joined_and_one_that_reads_at_once_gets_each() {
-    let mut chat = ChatEvents::new(EventLimits { unjoined: 4, kept_bytes: 1 << 20 });
+    let mut chat =
+        ChatEvents::new(EventLimits { unjoined: 4, kept_bytes: 1 << 20 }, BudgetShare::default());
     chat.join(1);
     chat.join(2);
     begin(&mut chat, "m");
@@ -78,7 +80,7 @@ fn one_that_reads_slowly_gets_deltas_joined_and_one_that_reads_at_once_gets_each
 
 #[test]
 fn those_that_never_read_cost_the_message_once() {
-    let mut chat = ChatEvents::new(EventLimits::default());
+    let mut chat = ChatEvents::new(EventLimits::default(), BudgetShare::default());
     (0..100).for_each(|id| chat.join(id));
     begin(&mut chat, "m");
     for _ in 0..100_000 {
@@ -94,7 +96,7 @@ fn those_that_never_read_cost_the_message_once() {
 
 #[test]
 fn notices_for_one_that_never_reads_are_bounded_and_the_newest_stay() {
-    let mut chat = ChatEvents::new(EventLimits::default());
+    let mut chat = ChatEvents::new(EventLimits::default(), BudgetShare::default());
     chat.join(1);
     begin(&mut chat, "m");
     for number in 0..10_000 {
@@ -107,7 +109,7 @@ fn notices_for_one_that_never_reads_are_bounded_and_the_newest_stay() {
 
 #[test]
 fn one_that_joins_late_gets_the_answer_so_far_and_no_notices_of_before() {
-    let mut chat = ChatEvents::new(EventLimits::default());
+    let mut chat = ChatEvents::new(EventLimits::default(), BudgetShare::default());
     chat.join(1);
     begin(&mut chat, "m");
     chat.push(delta("Aye. "));
@@ -123,7 +125,8 @@ fn one_that_joins_late_gets_the_answer_so_far_and_no_notices_of_before() {
 
 #[test]
 fn one_that_is_far_behind_a_new_answer_is_told_so_and_begins_with_it() {
-    let mut chat = ChatEvents::new(EventLimits { unjoined: 256, kept_bytes: 5_000 });
+    let mut chat =
+        ChatEvents::new(EventLimits { unjoined: 256, kept_bytes: 5_000 }, BudgetShare::default());
     chat.join(1);
     chat.join(2);
     for number in 0..10 {
@@ -256,4 +259,41 @@ fn one_that_waits_is_woken_once_by_an_event_of_its_chat_and_by_the_end_of_the_hu
     drop(hub);
     assert_eq!(woken(), 2);
     assert_eq!(next(), Poll::Ready(None));
+}
+
+#[test]
+fn what_waits_for_readers_counts_in_the_memory_of_all_caches() {
+    let budget = MemoryBudget::new(100_000);
+    let hub = EventHub::within(&budget);
+    let (one, other) = (key("one"), key("other"));
+    let (listener, _other) = (hub.listen(&one), hub.listen(&other));
+    for chat in [&one, &other] {
+        begin_in(&hub, chat);
+        hub.send(chat, delta(&"x".repeat(30_000)));
+        hub.send(chat, ended());
+    }
+    assert!(budget.lacks(40_000) && !budget.lacks(30_000), "both answers count");
+    drop(listener);
+    assert!(!budget.lacks(60_000), "one answer is read by nobody else");
+    drop(hub);
+    drop(_other);
+    assert!(!budget.lacks(100_000), "nothing is left");
+}
+
+#[test]
+fn a_reader_misses_the_answer_before_when_all_caches_are_full() {
+    let budget = MemoryBudget::new(10_000);
+    let mut chat = ChatEvents::new(EventLimits::default(), BudgetShare::of(&budget));
+    chat.join(1);
+    let answer = |chat: &mut ChatEvents, bytes: usize| {
+        begin(chat, "m");
+        chat.push(delta(&"x".repeat(bytes)));
+        chat.push(ended());
+    };
+    answer(&mut chat, 2_000);
+    answer(&mut chat, 20_000);
+    assert_eq!(read_all(&mut chat, 1).len(), 6, "there was room for the first");
+    answer(&mut chat, 20_000);
+    begin(&mut chat, "last");
+    assert_eq!(read_all(&mut chat, 1), ["missed", "start last"]);
 }

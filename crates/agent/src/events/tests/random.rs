@@ -14,6 +14,7 @@ use super::{ended, start};
 use crate::events::RunEvent;
 use crate::events::chat_events::{ChatEvents, EventLimits, ReaderId};
 use crate::events::join::is_of_answer;
+use crate::memory_budget::BudgetShare;
 use crate::run_notice::notice;
 
 const SMALL: EventLimits = EventLimits { unjoined: 6, kept_bytes: 4_000 };
@@ -163,7 +164,7 @@ struct World {
 impl World {
     fn new() -> Self {
         Self {
-            chat: ChatEvents::new(SMALL),
+            chat: ChatEvents::new(SMALL, BudgetShare::default()),
             messages: BTreeMap::new(),
             current: String::new(),
             hearers: BTreeMap::new(),
