@@ -4,8 +4,8 @@
 //! `heartbeat` shows other processes that the holder of a lane is at work. `system_sources` makes the system blocks,
 //! `budget` limits the size of requests, `host_memory` shares `host_facts` with other processes, `warnings` reports
 //! configuration problems, `notice_buffer` holds what a caller may take, `observed_talk` remembers talk between
-//! people, and `summary_drafts` keeps summaries that are not published yet. `index_work` brings search indexes on, and `recall_hint` searches for what a
-//! message is about.
+//! people, and `summary_drafts` keeps summaries that are not published yet. `index_work` brings search indexes on,
+//! `recall_hint` searches for what a message is about, and `work_clock` tells for how long the process was stopped.
 
 mod active_run;
 mod agent;
@@ -22,8 +22,8 @@ mod observed_talk;
 mod recall_hint;
 mod summary_drafts;
 mod system_sources;
-
 mod warnings;
+mod work_clock;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +44,7 @@ pub(crate) use locked_chat::LockedChat;
 pub(crate) use observed_talk::ReadStretch;
 pub(crate) use summary_drafts::{SummaryCost, SummaryDraft, SummaryRange};
 pub(crate) use system_sources::{ChatMemory, SystemSources, last_question_metadata};
+pub(crate) use work_clock::WorkClock;
 
 use crate::chat::MessageIds;
 use crate::events::EventHub;
@@ -74,13 +75,14 @@ pub(crate) struct Engine {
     pub(crate) role: Option<String>,
     pub(crate) rules: Rules,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) work_clock: Arc<WorkClock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) log: Arc<dyn RunLog>,
     pub(crate) message_ids: Arc<dyn MessageIds>,
     pub(crate) hub: Arc<EventHub>,
     pub(crate) token_meter: Arc<TokenMeter>,
     pub(crate) host_memory: Arc<HostMemory>,
-    /// The memory of `drafts`, `request_cache` and `observed_talk`.
+    /// The memory of `hub`, `drafts`, `request_cache` and `observed_talk`.
     pub(crate) memory: MemoryBudget,
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,

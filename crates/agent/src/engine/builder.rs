@@ -184,6 +184,7 @@ impl AgentBuilder {
             role: self.role,
             rules: self.rules,
             clock: self.clock,
+            work_clock: Arc::default(),
             ids: self.ids,
             log: self.log,
             message_ids: Arc::new(LedgerMessageIds),

@@ -56,7 +56,11 @@ impl RunProgress {
     /// Restores a run from its journal.
     pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
         Self {
-            time: WorkingTime::resume(&journal, work.locked.engine.rules.run_deadline),
+            time: WorkingTime::resume(
+                &journal,
+                &work.locked.engine.work_clock,
+                work.locked.engine.rules.run_deadline,
+            ),
             journaled: journal.message.parts().len(),
             is_announced: false,
             _stream: work.locked.engine.hub.guard(work.locked.chat.key()),

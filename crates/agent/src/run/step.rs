@@ -35,11 +35,10 @@ pub(crate) async fn run(
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
     let progress = RunProgress::new(work, journal).await;
-    let time = progress.time.clone();
     tokio::select! {
         biased;
         outcome = Box::pin(run_steps(work, progress, stop)) => outcome,
-        never = time.keep_watching() => match never {},
+        never = work.locked.engine.work_clock.keep_watching() => match never {},
     }
 }
 
