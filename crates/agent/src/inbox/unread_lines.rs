@@ -7,7 +7,7 @@ use crate::engine::{Engine, ReadStretch};
 
 /// The number of lines that are read at once behind a page of talk alone: where people talk with each other, they say
 /// much.
-const TALK_PAGE: usize = 5 * LEDGER_PAGE;
+const TALK_PAGE: usize = 10 * LEDGER_PAGE;
 
 /// The lines of a ledger after one of them, page by page.
 pub(crate) struct UnreadLines<'a> {

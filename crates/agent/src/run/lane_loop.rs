@@ -195,6 +195,8 @@ impl LaneLoop {
         {
             state = chat.state(if knows_talk { 0 } else { LEDGER_PAGE }).await?;
         }
+        // The comparison may have read the talk.
+        let knows_talk = self.locked.engine.observed_talk.knows_much(chat.key());
         let first = (!knows_talk).then(|| std::mem::take(&mut state.new_lines));
         let unread = UnreadLedger::find(&self.locked.engine, chat, &state, first).await?;
         Ok((state, unread))

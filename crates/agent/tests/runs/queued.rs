@@ -177,3 +177,25 @@ async fn thousands_of_messages_cost_in_proportion() {
     assert!(requests <= few_requests * 5, "{requests} requests for 2,000, {few_requests} for 500");
     assert!(many <= few * 2, "{many} bytes read for each of 2,000 messages, {few} of 500");
 }
+
+#[tokio::test]
+async fn a_new_process_reads_once_what_people_said_to_each_other() {
+    let setup = setup(100_000);
+    let test = setup.agent();
+    assert_eq!(test.say("first").await, Some(Outcome::Done));
+    for number in 0..12_000 {
+        let text = format!("This is the {number}th thing that I tell you all.");
+        let talk = Inbound { text, observed: true, ..inbound(&number.to_string()) };
+        test.agent.accept(&test.chat, talk).await.unwrap();
+    }
+    drop(test);
+    let folder = Path::new(".ship/chat/terminal%3Amain/conversations");
+    let sealed = (1..).map(|number| folder.join(format!("archive-{number}.jsonl")));
+    let sizes = sealed.map_while(|path| Some(setup.disk.stat(&path).ok()?.len));
+    let ledger_bytes: u64 = sizes.sum();
+    assert!(ledger_bytes > 2_000_000, "{ledger_bytes}");
+    let before = setup.disk.bytes_read();
+    assert_eq!(setup.agent().run().await, None);
+    let read = setup.disk.bytes_read() - before;
+    assert!(read * 2 <= ledger_bytes * 3, "{read} bytes read of {ledger_bytes}");
+}

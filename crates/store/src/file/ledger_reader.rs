@@ -161,14 +161,14 @@ impl LedgerReader<'_> {
         let Some(oldest) = files.pop() else { return Ok(Vec::new()) };
         let mut found = match self.end_after(&oldest, after, limit)? {
             Some(found) => found,
-            None => self.lines_after(&oldest, after, limit)?,
+            None => self.lines_after(&oldest, after, after, limit)?,
         };
-        // All lines of the newer files are wanted.
+        // All lines of the newer files are wanted, mostly from the first on.
         for path in files.into_iter().rev() {
             if found.len() >= limit {
                 break;
             }
-            found.extend(self.lines_after(&path, after, limit - found.len())?);
+            found.extend(self.lines_after(&path, 0, after, limit - found.len())?);
         }
         self.resolve(found)
     }
@@ -189,17 +189,19 @@ impl LedgerReader<'_> {
         Ok((newer + 1).min(files.len()))
     }
 
-    /// Reads the first lines of one file after `after`.
+    /// Reads the first lines of one file after `after`, which is looked for from the line `start` on.
     fn lines_after(
         &self,
         path: &Path,
+        start: u64,
         after: u64,
         limit: usize,
     ) -> Result<Vec<RawLine>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
         let len = file.stat_when_opened().map_err(failed)?.len;
-        lines_after(&*file, len, after, limit, is_content_line).map_err(failed)
+        let is_wanted = |line: &RawLine| line.seq > after && is_content_line(line);
+        lines_after(&*file, len, start, limit, is_wanted).map_err(failed)
     }
 
     /// Reads the first lines of one file after `after` if they are all in its last block; otherwise returns `None`.

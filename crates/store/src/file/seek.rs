@@ -51,7 +51,11 @@ pub(crate) fn stretch_after(
     after: u64,
     is_enough: impl Fn(&LogScan) -> bool,
 ) -> io::Result<Stretch> {
-    let mut from = place_before(file, len, after.saturating_add(1))?;
+    let mut from = match after {
+        // Every line comes after 0.
+        0 => 0,
+        after => place_before(file, len, after.saturating_add(1))?,
+    };
     let (mut block, mut bytes) = (BLOCK_BYTES, Vec::new());
     loop {
         let read = from + bytes.len() as u64;
