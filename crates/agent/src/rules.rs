@@ -13,9 +13,19 @@ const LOG_LINES_MAX: u64 = 20_000;
 /// A log of more bytes is compacted.
 const LOG_BYTES_MAX: u64 = 8_388_608;
 
-/// Returns the part of `limits.cacheBytes` that is the agent's. The store has the rest, for the chats themselves.
-pub(crate) fn agent_share(cache_bytes: u64) -> u64 {
+/// Returns the part of `limits.cacheBytes` for what an agent remembers.
+fn agent_share(cache_bytes: u64) -> u64 {
     cache_bytes / 16
+}
+
+/// Returns the part of `limits.cacheBytes` for search indexes.
+fn search_share(cache_bytes: u64) -> u64 {
+    cache_bytes / 8
+}
+
+/// Returns the part of `limits.cacheBytes` for the chats themselves: the rest.
+pub(crate) fn store_share(cache_bytes: u64) -> u64 {
+    cache_bytes - agent_share(cache_bytes) - search_share(cache_bytes)
 }
 
 /// The limits and habits of runs; the names are those of ship.json.
@@ -59,8 +69,11 @@ pub struct Rules {
     pub recall_hint: bool,
     /// `lock.waitMs`: the time that an operation waits for another process that runs the chat.
     pub operation_wait: Duration,
-    /// The part of `limits.cacheBytes` for what an agent remembers of requests, summaries and talk.
+    /// The part of `limits.cacheBytes` for what an agent remembers of requests, summaries and talk, and for events that
+    /// wait for readers.
     pub memory_bytes: usize,
+    /// The part of `limits.cacheBytes` for search indexes in memory.
+    pub search_bytes: usize,
     /// `tools.approval`: tools that a person must allow.
     pub approval: BTreeSet<String>,
     /// `tools.client`: tools that run with the client.
@@ -106,6 +119,7 @@ impl From<&Settings> for Rules {
                 TokenBudget::Tokens(tokens) => Some(tokens),
             },
             memory_bytes: to_usize(agent_share(limits.cache_bytes)),
+            search_bytes: to_usize(search_share(limits.cache_bytes)),
             log_lines_max: LOG_LINES_MAX,
             log_bytes_max: LOG_BYTES_MAX,
             request_facts: llm.request_facts,
@@ -161,6 +175,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_shares_of_all_caches_are_the_setting_together() {
+        for bytes in [0, 1, 15, 1_000, 268_435_456, u64::MAX] {
+            let all = agent_share(bytes) + search_share(bytes) + store_share(bytes);
+            assert_eq!(all, bytes);
+        }
+    }
+
+    #[test]
     fn a_project_that_says_nothing_has_the_rules_that_the_documents_tell() {
         let rules = Rules::default();
         assert_eq!((rules.max_steps, rules.retries, rules.max_tokens), (50, 4, 8192));
@@ -169,6 +191,7 @@ mod tests {
             [1800, 120, 10].map(Duration::from_secs)
         );
         assert_eq!((rules.message_bytes, rules.tool_output_chars), (8_388_608, 12_000));
+        assert_eq!((rules.memory_bytes, rules.search_bytes), (16_777_216, 33_554_432));
         assert_eq!((rules.archive_on_compact, rules.keep_last_messages), (true, 30));
         assert_eq!((rules.window, rules.input_tokens_max), (None, None));
         assert_eq!((rules.log_lines_max, rules.log_bytes_max), (20_000, 8_388_608));

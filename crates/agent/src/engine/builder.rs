@@ -173,8 +173,9 @@ impl AgentBuilder {
         let tools: BTreeMap<String, Tool> =
             tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
         let memory = MemoryBudget::new(self.rules.memory_bytes);
+        let search_memory = MemoryBudget::new(self.rules.search_bytes);
         Agent::from_engine(Engine {
-            search: Arc::new(MessageSearch::new(Arc::clone(&store))),
+            search: Arc::new(MessageSearch::within(&search_memory, Arc::clone(&store))),
             store,
             token_meter: Arc::new(TokenMeter::new(self.provider.model())),
             provider: self.provider,

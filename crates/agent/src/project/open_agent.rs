@@ -10,7 +10,7 @@ use super::error::OpenAgentError;
 use super::project_folder::{ProjectFolder, ProjectRunLog};
 use super::provider_choice::make_provider;
 use crate::engine::{Agent, AgentBuilder};
-use crate::rules::{Rules, agent_share, to_usize};
+use crate::rules::{Rules, store_share, to_usize};
 
 impl Agent {
     /// Opens the agent of the project in a folder, as its `ship.json` and `.env` say; without either, everything
@@ -63,7 +63,7 @@ pub fn open_store(
         durability: settings.storage.durability,
         lock_wait_ms: settings.lock.wait_ms,
         message_bytes_max: line_bytes_max(to_usize(settings.limits.message_bytes)),
-        cache_bytes: settings.limits.cache_bytes - agent_share(settings.limits.cache_bytes),
+        cache_bytes: store_share(settings.limits.cache_bytes),
         clock,
     };
     Ok(Arc::new(FileStore::new(project.root(), options)?))

@@ -17,7 +17,7 @@ use super::kept_index::KeptIndex;
 use super::search_query::{RankedMessage, SearchQuery};
 use super::search_result::{SearchResult, SearchedBy};
 use crate::error::RunError;
-use crate::memory_budget::Weighed;
+use crate::memory_budget::{MemoryBudget, Weighed};
 use crate::recent_map::RecentMap;
 
 /// The number of hits more than asked for that are ranked, for those that are gone when they are read.
@@ -29,20 +29,29 @@ const PAGES_BEFORE: usize = 2;
 /// The number of chats whose indexes stay in memory at least.
 const CHATS_KEPT: usize = 4;
 
+/// The memory for indexes in a search without an agent.
+const BYTES_KEPT: usize = 32 * 1024 * 1024;
+
 /// The index of a chat in memory, if it was read. It is used by one task at a time.
 type IndexSlot = Arc<Mutex<Option<KeptIndex>>>;
 
-impl Weighed for IndexSlot {
-    /// An index changes while it is in its place. So the map of indexes has no budget, and keeps only a few.
+/// An index in memory, and what it took when it was last brought on.
+#[derive(Clone, Debug, Default)]
+struct LoadedIndex {
+    slot: IndexSlot,
+    bytes: usize,
+}
+
+impl Weighed for LoadedIndex {
     fn bytes(&self) -> usize {
-        0
+        self.bytes
     }
 }
 
 /// Searches the messages of chats. It needs no agent, so a chat can be searched whatever is wrong with the model.
 pub struct MessageSearch {
     pub(super) store: Arc<dyn Store>,
-    loaded: SyncMutex<RecentMap<ChatKey, IndexSlot>>,
+    loaded: SyncMutex<RecentMap<ChatKey, LoadedIndex>>,
     /// Whether the logs are read for every search.
     is_scan: bool,
     /// Whether the indexes of chats that are gone were removed.
@@ -58,10 +67,15 @@ impl std::fmt::Debug for MessageSearch {
 impl MessageSearch {
     /// Makes a search in the chats of a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
+        Self::within(&MemoryBudget::new(BYTES_KEPT), store)
+    }
+
+    /// Makes a search that keeps indexes as far as a budget has room, and the last one in any case.
+    pub(crate) fn within(budget: &MemoryBudget, store: Arc<dyn Store>) -> Self {
         Self {
             store,
             is_scan: false,
-            loaded: SyncMutex::new(RecentMap::new(CHATS_KEPT)),
+            loaded: SyncMutex::new(RecentMap::within(budget, CHATS_KEPT)),
             has_dropped_strays: AtomicBool::default(),
         }
     }
@@ -137,12 +151,18 @@ impl MessageSearch {
 
     fn slot(&self, chat: &ChatKey) -> IndexSlot {
         let mut loaded = self.loaded.lock();
-        if let Some(slot) = loaded.get(chat) {
-            return Arc::clone(slot);
+        if let Some(loaded) = loaded.get(chat) {
+            return Arc::clone(&loaded.slot);
         }
-        let slot = IndexSlot::default();
-        loaded.insert(chat.clone(), Arc::clone(&slot));
+        let new = LoadedIndex::default();
+        let slot = Arc::clone(&new.slot);
+        loaded.insert(chat.clone(), new);
         slot
+    }
+
+    /// Counts what an index takes, and forgets others that have no room beside it.
+    fn count_bytes(&self, chat: &ChatKey, index: &MessageIndex) {
+        self.loaded.lock().change(chat, |loaded| loaded.bytes = index.memory_bytes());
     }
 
     /// Removes the indexes of chats that are gone, once in a process.
@@ -174,6 +194,7 @@ impl MessageSearch {
         let (mut kept, is_whole) = kept.catch_up(chat, ReadBudget::Pages(pages)).await?;
         let is_all = is_whole && kept.read.waiting_lines(chat).await?.is_empty();
         kept.store(&*self.store, chat.key(), Some(sizes).filter(|_| is_all)).await;
+        self.count_bytes(chat.key(), &kept.read.index);
         Ok((kept, is_whole))
     }
 }
@@ -269,4 +290,57 @@ pub(super) fn rank_messages(
         Some(RankedMessage { message, score: hit.score })
     });
     found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_store::{About, FileStore};
+    use ship_testkit::chat::{entry, options};
+    use ship_testkit::sim::SimDisk;
+
+    use super::*;
+
+    /// Makes chats of people who talk with each other.
+    async fn chats(count: usize) -> (Arc<dyn Store>, Vec<ChatKey>) {
+        let store: Arc<dyn Store> =
+            Arc::new(FileStore::on_disk(Box::new(SimDisk::new()), options()));
+        let mut keys = Vec::new();
+        for number in 0..count {
+            let key: ChatKey = format!("group:{number}").parse().unwrap();
+            let chat = store.create(&key, About::default()).await.unwrap();
+            for nth in 0..20 {
+                chat.ledger().accept(observed(nth)).await.unwrap();
+            }
+            keys.push(key);
+        }
+        (store, keys)
+    }
+
+    fn observed(nth: u64) -> ship_store::LedgerEntry {
+        let mut talk = entry(&format!("k{nth}"), &format!("The {nth}th thing to say."));
+        talk.entry.set("role", "user");
+        talk.entry.set("meta", ship_message::json::Object::from([("observed", true)]));
+        talk
+    }
+
+    #[tokio::test]
+    async fn indexes_stay_in_memory_as_far_as_their_bytes_have_room() {
+        let (store, keys) = chats(4).await;
+        let loaded = async |budget: &MemoryBudget| {
+            let search = MessageSearch::within(budget, Arc::clone(&store));
+            for key in &keys {
+                assert!(search.index(key, 1).await.unwrap());
+            }
+            keys.iter().filter(|key| search.is_loaded(key)).count()
+        };
+        let room = MemoryBudget::new(usize::MAX / 2);
+        assert_eq!(loaded(&room).await, 4);
+        let search = MessageSearch::within(&room, Arc::clone(&store));
+        assert!(search.index(&keys[0], 1).await.unwrap());
+        let each = search.slot(&keys[0]).lock().await.as_ref().unwrap().read.index.memory_bytes();
+        assert!(each > 1_000 && room.lacks(usize::MAX / 2 - each + 1), "it counts: {each}");
+        drop(search);
+        assert!(!room.lacks(usize::MAX / 2), "nothing is left");
+        assert_eq!(loaded(&MemoryBudget::new(each * 3 / 2)).await, 1);
+    }
 }

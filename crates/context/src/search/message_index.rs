@@ -48,6 +48,9 @@ pub struct MessageIndex {
     is_arranged: bool,
 }
 
+/// The bytes of a message's id, and of its entry among the newest versions.
+const ROW_NAME_BYTES: usize = 128;
+
 /// A message that an index has, with the place where it stands first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedMessage {
@@ -316,6 +319,14 @@ impl MessageIndex {
     /// Returns the number of rows: one for each version of each message.
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Returns about how many bytes the index takes in memory. The terms of rows that are in no segment yet do not count.
+    pub fn memory_bytes(&self) -> usize {
+        let arranged = size_of::<MessageValues>() + size_of::<RowPlace>() + 2 * size_of::<u32>();
+        let row = size_of::<MessageRow>() + arranged + ROW_NAME_BYTES;
+        let segments: usize = self.segments().map(|bytes| bytes.len()).sum();
+        segments + self.rows.len() * row + self.copies.len() * size_of::<RowCopy>()
     }
 
     /// Whether the index has no messages.
