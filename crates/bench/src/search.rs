@@ -3,6 +3,8 @@
 //! Recall is the share of a question's evidence among the first hits, as a mean over the questions. The costs are of
 //! 100,000 messages of 600 bytes in five languages, whose words are as unequally frequent as those of real languages.
 
+mod appends;
+mod hostile;
 mod stored_chats;
 
 use std::hint::black_box;
@@ -33,6 +35,8 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     recall(report);
     costs(report);
     let place = tempfile::tempdir_in(folder)?;
+    hostile::bench(report)?;
+    appends::bench(&place.path().join("appends"), report)?;
     stored_chats::bench(place.path(), report)
 }
 

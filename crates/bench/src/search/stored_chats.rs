@@ -39,11 +39,11 @@ pub(super) fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     many_chats(&folder.join("many"), report, &runtime)
 }
 
-fn failed(error: impl std::fmt::Display) -> io::Error {
+pub(super) fn failed(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-fn open(folder: &Path) -> io::Result<Arc<dyn Store>> {
+pub(super) fn open(folder: &Path) -> io::Result<Arc<dyn Store>> {
     std::fs::create_dir_all(folder)?;
     let options = StoreOptions { durability: Durability::Flush, ..StoreOptions::default() };
     Ok(Arc::new(FileStore::new(folder, options).map_err(failed)?))
@@ -131,7 +131,11 @@ fn many_chats(folder: &Path, report: &mut Report<'_>, runtime: &Runtime) -> io::
 }
 
 /// Says messages, and seals the log now and then as compactions do.
-async fn fill(chat: &dyn Chat, count: usize, mut text: impl FnMut() -> String) -> io::Result<()> {
+pub(super) async fn fill(
+    chat: &dyn Chat,
+    count: usize,
+    mut text: impl FnMut() -> String,
+) -> io::Result<()> {
     let context = ContextId::new(Timestamp::from_millis(1_770_286_500_000), 1);
     let lane = chat.lane("bench").await.map_err(failed)?;
     let first = Rotation { expected: None, head: Head::new(context), pieces: Vec::new() };
@@ -163,7 +167,7 @@ async fn fill(chat: &dyn Chat, count: usize, mut text: impl FnMut() -> String) -
     Ok(())
 }
 
-async fn append(chat: &dyn Chat, messages: Vec<NewLine>) -> io::Result<()> {
+pub(super) async fn append(chat: &dyn Chat, messages: Vec<NewLine>) -> io::Result<()> {
     let view = chat.log().view().await.map_err(failed)?.ok_or_else(|| failed("no view"))?;
     let lane = chat.lane("bench").await.map_err(failed)?;
     lane.append(messages, view.position).await.map_err(failed)?;
@@ -172,7 +176,7 @@ async fn append(chat: &dyn Chat, messages: Vec<NewLine>) -> io::Result<()> {
 }
 
 /// A message every two minutes, with a night behind every fortieth.
-fn message(nth: usize, text: &str) -> NewLine {
+pub(super) fn message(nth: usize, text: &str) -> NewLine {
     let minutes = nth as i64 * 2 + nth as i64 / 40 * 600;
     let ts = Timestamp::from_millis(1_600_000_000_000 + minutes * 60_000);
     let role = if nth.is_multiple_of(2) { "user" } else { "assistant" };
