@@ -27,6 +27,9 @@ use fleet::Fleet;
 const CHATS: usize = 1_000;
 const TURNS: usize = 10_000;
 const OBSERVED: usize = 50_000;
+/// The threads on which work may block, as many as `ship` has for a chat. Each has a share of the allocator's memory, so
+/// a pool without a bound costs more memory than it saves time.
+const BLOCKING_THREADS: usize = 8;
 /// The turns that are under way at once, as many as a server has while it is busy.
 const AT_ONCE: usize = 8;
 /// The chats and rounds of the measurement of warm windows.
@@ -49,8 +52,11 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     let turns = number_from("SHIP_BENCH_TURNS", TURNS);
     report.section(&format!("Many: {turns} turns in {chats} chats with windows of 200 messages"));
     raise_open_files()?;
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .enable_time()
+        .build()?;
     let folder = tempfile::tempdir_in(folder)?;
     let before = resident_bytes();
     let fleet = runtime.block_on(Fleet::build(folder.path(), chats))?;

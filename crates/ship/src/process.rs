@@ -24,6 +24,10 @@ pub(crate) enum RuntimeThreads {
 /// The most threads: they wait for the disk and for models, and what computes for long has threads of its own.
 const THREADS_MAX: usize = 4;
 
+/// The most threads on which work may block: one reads the keyboard, the others the disk, or they count tokens. Each has a
+/// share of the allocator's memory, which a pool without a bound would keep.
+const BLOCKING_THREADS_MAX: usize = 8;
+
 /// Builds the runtime of a command, in a process that has the resources for it.
 pub(crate) fn runtime(threads: RuntimeThreads) -> Result<Runtime, Failure> {
     check_open_files()?;
@@ -34,6 +38,7 @@ pub(crate) fn runtime(threads: RuntimeThreads) -> Result<Runtime, Failure> {
     if threads == RuntimeThreads::Several {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         builder.worker_threads(processors.min(THREADS_MAX));
+        builder.max_blocking_threads(BLOCKING_THREADS_MAX);
     }
     let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| {
