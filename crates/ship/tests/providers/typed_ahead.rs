@@ -224,6 +224,33 @@ fn what_is_at_the_prompt_when_the_window_closes_comes_back() {
 }
 
 #[test]
+fn what_came_back_outlives_another_kill_during_an_answer() {
+    let (world, gate, second) = (world(), Gate::shut(), Gate::shut());
+    world.server.then(gate.hold(said("Too late.")));
+    world.server.then(second.hold(said("Too late again.")));
+    let mut terminal = waiting_chat(&world);
+    for line in ["one", "two"] {
+        terminal.types(&format!("{line}\r"));
+        terminal.until(&format!(": {line})"));
+    }
+    drop(terminal);
+    gate.open();
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("> one ⏎ two");
+    again.until("> one ⏎ two");
+    drop(again);
+    second.open();
+    world.server.then(said("First."));
+    let mut last = world.ship.terminal(60, &["chat"]);
+    last.until("First.");
+    last.until("> one\r\ntwo");
+    last.types("\u{3}");
+    last.until("> ");
+    last.leave();
+    assert_eq!(questions(&world), ["Tell me."]);
+}
+
+#[test]
 fn what_is_in_the_chat_is_not_offered_again_after_a_kill() {
     let (world, gate) = (world(), Gate::shut());
     world.server.then(gate.hold(said("Too late.")));
@@ -258,12 +285,20 @@ fn what_waits_behind_a_question_outlives_the_process() {
     gate.open();
     terminal.until("Allow it? [y/N] ");
     ended(terminal, Terminal::terminate, 143);
+    let mut killed = world.ship.terminal(60, &["chat"]);
+    killed.until("Allow it? [y/N] ");
+    drop(killed);
+    let mut again = world.ship.terminal(60, &["chat"]);
+    again.until("Allow it? [y/N] ");
+    again.types("half");
+    again.until("half");
+    ended(again, Terminal::hang_up, 129);
     let mut again = world.ship.terminal(60, &["chat"]);
     again.until("Allow it? [y/N] ");
     // An answer that is left open holds the rest back, too.
     again.types("/later\r");
     again.until("It waits; /answer asks again");
-    again.until("> precious");
+    again.until("half\r\nprecious");
     again.types("\u{3}");
     again.until("> ");
     again.leave();

@@ -118,15 +118,29 @@ impl LineSource {
         Ok(line)
     }
 
-    /// Waits for a message at the prompt. What is given up with Ctrl-C comes back with the Up key.
+    /// Waits for a message at the prompt.
     async fn next_message(&mut self, draft: String) -> Result<LineInput, Failure> {
-        let typed = self.next(PROMPT, draft).await?;
-        let Self::Terminal { line, keyboard, .. } = self else { return Ok(typed) };
+        let typed = self.next_kept(PROMPT, draft).await?;
+        if let (LineInput::Line(text), Some(keyboard)) = (&typed, self.keyboard()) {
+            keyboard.hold(text);
+        }
+        Ok(typed)
+    }
+
+    /// Waits for a line, which is known while it is written. What is given up with Ctrl-C comes back with the Up key.
+    async fn next_kept(
+        &mut self,
+        prompt: &'static str,
+        draft: String,
+    ) -> Result<LineInput, Failure> {
+        let Self::Terminal { line, .. } = self else { return self.next(prompt, draft).await };
+        let line = line.clone();
+        line.begin(&draft);
+        let typed = self.next(prompt, draft).await;
         let left = line.end();
-        match &typed {
-            LineInput::Line(text) => keyboard.hold(text),
-            LineInput::Interrupted => left.iter().for_each(|text| self.remember(text)),
-            LineInput::TooLong | LineInput::End => {}
+        let typed = typed?;
+        if let (LineInput::Interrupted, Some(text)) = (&typed, left) {
+            self.remember(&text);
         }
         Ok(typed)
     }
@@ -134,7 +148,7 @@ impl LineSource {
     /// Waits for the answer to a question. What was typed before the question was shown is no answer to it, and waits.
     pub(super) async fn answer(&mut self, question: &'static str) -> Result<LineInput, Failure> {
         self.keyboard().inspect(|keyboard| keyboard.begin_question());
-        let answer = self.next(question, String::new()).await;
+        let answer = self.next_kept(question, String::new()).await;
         self.keyboard().inspect(|keyboard| keyboard.end_question());
         answer
     }

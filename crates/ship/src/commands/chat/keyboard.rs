@@ -197,6 +197,7 @@ impl Keyboard {
     pub(super) fn begin_question(&self) {
         let before = std::mem::take(&mut *self.typed());
         self.before_question.borrow_mut().append(before);
+        self.keep_all();
     }
 
     /// Brings back what was typed before a question, in front of what was typed since.

@@ -16,6 +16,8 @@ pub(crate) struct TypedAhead {
     /// The drafts of the next prompts, before the last one.
     drafts: VecDeque<String>,
     draft: String,
+    /// Whether the draft was a message before, or comes from an ended chat, so that it is more than what is being typed.
+    is_draft_back: bool,
     /// The bytes of a key that is not complete yet.
     incomplete: Vec<u8>,
     is_in_paste: bool,
@@ -92,7 +94,9 @@ impl TypedAhead {
             self.draft.push('\n');
         } else if self.draft.trim().is_empty() {
             self.draft.clear();
+            self.is_draft_back = false;
         } else {
+            self.is_draft_back = false;
             self.queue.push_back(std::mem::take(&mut self.draft));
         }
     }
@@ -117,9 +121,12 @@ impl TypedAhead {
         TypedBeside { queued: self.queue.len(), last, draft: draft.iter().rev().collect() }
     }
 
-    /// Returns the texts that wait for their prompts.
+    /// Returns the texts that wait for their prompts, without what is being typed.
     pub(crate) fn waiting(&self) -> Vec<String> {
-        self.drafts.iter().chain(&self.queue).cloned().collect()
+        match self.is_draft_back {
+            true => self.texts(),
+            false => self.drafts.iter().chain(&self.queue).cloned().collect(),
+        }
     }
 
     /// Returns everything that was typed.
@@ -139,6 +146,7 @@ impl TypedAhead {
         self.queue.extend(later.queue);
         self.drafts.extend(later.drafts);
         self.draft.push_str(&later.draft);
+        self.is_draft_back |= later.is_draft_back;
         self.incomplete = later.incomplete;
         self.is_in_paste = later.is_in_paste;
         self.is_ended |= later.is_ended;
@@ -159,7 +167,8 @@ impl TypedAhead {
             is_joined = is_text;
         }
         let draft = drafts.pop().unwrap_or_default();
-        *self = Self { drafts: drafts.into(), ..Self::with_draft(draft) };
+        let is_draft_back = !draft.is_empty();
+        *self = Self { drafts: drafts.into(), is_draft_back, ..Self::with_draft(draft) };
     }
 
     /// Makes a text the draft of the next prompt. Messages behind it must not overtake it, so they become drafts too.
@@ -340,6 +349,7 @@ mod tests {
     fn what_was_typed_in_an_earlier_chat_comes_back_as_drafts() {
         let mut typed = TypedAhead::default();
         typed.bring_back(["one", "two", "/model"].map(str::to_owned).into());
+        assert_eq!(typed.waiting(), ["one\ntwo", "/model"], "they are more than a draft");
         for draft in ["one\ntwo", "/model", ""] {
             assert_eq!(typed.take_line(), TypedLine::Draft(draft.to_owned()));
         }

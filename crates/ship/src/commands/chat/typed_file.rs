@@ -57,11 +57,19 @@ impl TypedFile {
         }
     }
 
-    /// Takes over what ended processes have left.
+    /// Takes over what ended processes have left. The first of their files becomes that of this process, so that a text
+    /// is never in two files but for a moment in which there are several.
     pub(super) fn take_over(&mut self, left: Vec<LeftTexts>) -> io::Result<Vec<String>> {
         let texts: Vec<String> = left.iter().flat_map(|left| left.texts.clone()).collect();
+        let mut files = left.into_iter().map(|left| left.file);
+        if self.own.is_none() {
+            self.own = files.next();
+        }
         self.keep(texts.clone())?;
-        left.into_iter().try_for_each(|left| left.file.remove())?;
+        if texts.is_empty() {
+            self.own.take().map_or(Ok(()), LockedFile::remove)?;
+        }
+        files.try_for_each(LockedFile::remove)?;
         Ok(texts)
     }
 
@@ -80,7 +88,11 @@ impl TypedFile {
         let mut left = Vec::new();
         for (_, path) in paths {
             let Some(locked) = LockedFile::try_open(path)? else { continue };
-            left.extend(locked.texts_of(&self.chat)?);
+            match locked.path.extension().is_some_and(|extension| extension == "tmp") {
+                // Its process ended before there was anything in it that could be read.
+                true => locked.remove()?,
+                false => left.extend(locked.texts_of(&self.chat)?),
+            }
         }
         Ok(left)
     }
@@ -125,11 +137,8 @@ impl LockedFile {
         Ok(created)
     }
 
-    /// Opens a whole file; `None` if its process lives, or another one has just taken it.
+    /// Opens a file; `None` if its process lives, or another one has just taken it.
     fn try_open(path: PathBuf) -> io::Result<Option<Self>> {
-        if path.extension().is_none_or(|extension| extension != "jsonl") {
-            return Ok(None);
-        }
         let file = match OpenOptions::new().read(true).append(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
