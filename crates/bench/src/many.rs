@@ -27,9 +27,10 @@ use fleet::Fleet;
 const CHATS: usize = 1_000;
 const TURNS: usize = 10_000;
 const OBSERVED: usize = 50_000;
-/// The threads on which work may block, as many as `ship` has for a chat. Each has a share of the allocator's memory, so
-/// a pool without a bound costs more memory than it saves time.
-const BLOCKING_THREADS: usize = 8;
+/// The threads on which work may block, and the tasks that run between two looks at timers, as `ship` has them on two
+/// processors.
+const BLOCKING_THREADS: usize = 3;
+const POLLS_BETWEEN_EVENTS: u32 = 3;
 /// The turns that are under way at once, as many as a server has while it is busy.
 const AT_ONCE: usize = 8;
 /// The chats and rounds of the measurement of warm windows.
@@ -55,6 +56,7 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(BLOCKING_THREADS)
+        .event_interval(POLLS_BETWEEN_EVENTS)
         .enable_time()
         .build()?;
     let folder = tempfile::tempdir_in(folder)?;
