@@ -27,9 +27,8 @@ use fleet::Fleet;
 const CHATS: usize = 1_000;
 const TURNS: usize = 10_000;
 const OBSERVED: usize = 50_000;
-/// The threads on which work may block, and the tasks that run between two looks at timers, as `ship` has them on two
-/// processors.
-const BLOCKING_THREADS: usize = 3;
+/// The threads on which work may block, and the tasks that run between two looks at timers, as `ship` has them.
+const BLOCKING_THREADS: usize = 64;
 const POLLS_BETWEEN_EVENTS: u32 = 3;
 /// The turns that are under way at once, as many as a server has while it is busy.
 const AT_ONCE: usize = 8;

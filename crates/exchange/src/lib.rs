@@ -1,5 +1,17 @@
 //! Conversations in the files of other programs.
 //!
+//! ```
+//! use ship_exchange::{ConversationFile, FileFormat, Wishes};
+//!
+//! let file = std::io::Cursor::new(r#"[{"role":"user","content":"Ahoy!"},{"role":"assistant","content":"Aye."}]"#);
+//! let wishes = Wishes { format: FileFormat::OpenAi, entries: |_| Ok(Vec::new()), progress: &mut |_| {} };
+//! let mut file = ConversationFile::survey(Box::new(file), wishes)?;
+//! let contexts = file.contexts();
+//! let messages = file.messages(&contexts[0], 0, &contexts[0].logs[0].messages[0])?;
+//! assert_eq!(messages[0].text(), "Ahoy!");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A [`ConversationFile`] is read in two passes, so that a file of any size needs little memory. The first pass looks at
 //! each value once, notes its place and finds the conversations: contexts with logs of messages. Later passes read the
 //! values of one message and make it. Only places, ids and parents are kept in memory, some hundred bytes for each message.

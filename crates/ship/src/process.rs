@@ -24,9 +24,9 @@ pub(crate) enum RuntimeThreads {
 /// The most threads: they wait for the disk and for models, and what computes for long has threads of its own.
 const THREADS_MAX: usize = 4;
 
-/// The threads on which work may block, beside one for each processor: one reads the keyboard. Each has a share of the
-/// allocator's memory, and more than the processors can run would keep the other threads waiting.
-const MORE_BLOCKING_THREADS: usize = 1;
+/// The most threads on which work may block. Some of them wait: for the keyboard, or for a file that another process has
+/// locked, and those must not hold up the others. Each has a share of the allocator's memory.
+const BLOCKING_THREADS_MAX: usize = 64;
 
 /// The tasks that run between two looks at timers and files. A look costs little, and what is due waits for so many.
 const POLLS_BETWEEN_EVENTS: u32 = 3;
@@ -40,8 +40,8 @@ pub(crate) fn runtime(threads: RuntimeThreads) -> Result<Runtime, Failure> {
     };
     if threads == RuntimeThreads::Several {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = processors.min(THREADS_MAX);
-        builder.worker_threads(threads).max_blocking_threads(threads + MORE_BLOCKING_THREADS);
+        builder.worker_threads(processors.min(THREADS_MAX));
+        builder.max_blocking_threads(BLOCKING_THREADS_MAX);
         builder.event_interval(POLLS_BETWEEN_EVENTS);
     }
     let runtime = builder.enable_all().build();

@@ -1,6 +1,6 @@
 //! Rooms: the modules of a crate use one another in one direction only.
 //!
-//! Each crate, and a folder with many modules, has its modules in an order, as data below. A module uses those that
+//! Each crate, and the folder `provider/wire`, has its modules in an order, as data below. A module uses those that
 //! stand behind it in the list, and none that stands before it; so a reader who knows a room need not know the rooms
 //! above it. Tests inside a module may use anything.
 
