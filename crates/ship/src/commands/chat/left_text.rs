@@ -1,7 +1,7 @@
 //! What a person has typed and not sent: it comes back to the prompt, in this chat or in the next one.
 
 use super::ChatScreen;
-use super::slash::message_text;
+use super::slash::{as_message, message_text};
 use crate::commands::message_exchange::accepted_since;
 use crate::failure::Failure;
 
@@ -40,7 +40,7 @@ impl ChatScreen<'_> {
     /// Puts a message back to the prompt that could not be sent, with all that was typed behind it.
     pub(super) fn put_back(&self, text: &str) {
         if let Some(keyboard) = self.input.keyboard() {
-            keyboard.typed().put_draft_first(text);
+            keyboard.typed().put_draft_first(&as_message(text));
             keyboard.let_go();
         }
     }

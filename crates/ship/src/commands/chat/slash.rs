@@ -161,6 +161,11 @@ pub(super) fn message_text(line: &str) -> &str {
     line.strip_prefix("//").map_or(line, |_| &line[1..])
 }
 
+/// Returns the line that means a message with this text: a text that looks like a command gets its slash again.
+pub(super) fn as_message(text: &str) -> String {
+    if is_message(text) { text.to_owned() } else { format!("/{text}") }
+}
+
 fn is_command_name(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     name.strip_prefix('/').is_some_and(|word| !word.is_empty() && word.chars().all(is_letter))
@@ -308,6 +313,9 @@ mod tests {
             assert!(matches!(interpret_line(line), LineMeaning::Usage(_)), "{line}");
         }
         assert_eq!(message_text("//tmp is full"), "/tmp is full");
+        for line in ["//tmp is full", "//help", "/etc/hosts", "hello"] {
+            assert_eq!(as_message(message_text(line)), line, "it comes back as it was typed");
+        }
         assert_eq!(message_text(" /etc/hosts "), " /etc/hosts ");
     }
 
