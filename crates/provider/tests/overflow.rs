@@ -26,196 +26,197 @@ fn sizes(found: Overflow) -> (Option<u64>, Option<u64>) {
     (found.prompt, found.limit)
 }
 
+/// A wording, and the sizes of prompt and window that it tells.
+type Wording = (&'static str, Option<u64>, Option<u64>);
+
+/// The wordings of an overflow that providers are known to use.
+const WORDINGS: &[Wording] = &[
+    (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
+        Some(9000),
+        Some(8192),
+    ),
+    (
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (100 in the messages, 200 in the functions, and 8700 in the completion).",
+        Some(300),
+        Some(8192),
+    ),
+    (
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens. Please reduce the length of the messages.",
+        Some(300_000),
+        Some(272_000),
+    ),
+    (
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        None,
+        None,
+    ),
+    ("prompt is too long: 200,251 tokens > 200,000 maximum", Some(200_251), Some(200_000)),
+    (
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+        Some(190_000),
+        Some(200_000),
+    ),
+    ("Request exceeds the maximum size", None, None),
+    ("Request size exceeds model context window", None, None),
+    (
+        "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+        Some(1_200_293),
+        Some(1_048_576),
+    ),
+    (
+        "The input token count exceeds the maximum number of tokens allowed 1048576.",
+        None,
+        Some(1_048_576),
+    ),
+    ("Please reduce the length of the messages or completion.", None, None),
+    (
+        "This endpoint\u{2019}s maximum context length is 131072 tokens. However, you requested about 135349 tokens (60662 of text input, 10687 of tool input, 64000 in the output). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.",
+        Some(71_349),
+        Some(131_072),
+    ),
+    ("Input is too long for requested model.", None, None),
+    (
+        "The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum",
+        Some(210_000),
+        Some(200_000),
+    ),
+    (
+        "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+        Some(5000),
+        Some(4096),
+    ),
+    ("the request exceeds the available context size, try increasing it", None, None),
+    ("Context size has been exceeded.", None, None),
+    (
+        "This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3500 input tokens, for a total of at least 4500 tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
+        None,
+        Some(4096),
+    ),
+    (
+        "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 100 input tokens (5000 > 4096 - 100).",
+        Some(100),
+        Some(4096),
+    ),
+    (
+        "The decoder prompt (length 10127) is longer than the maximum model length of 8192.",
+        Some(10_127),
+        Some(8192),
+    ),
+    ("Input length (9000) exceeds model's maximum context length (8192).", Some(9000), Some(8192)),
+    (
+        "The engine prompt length 41000 exceeds the max_model_len 40960. Please reduce prompt.",
+        Some(41_000),
+        Some(40_960),
+    ),
+    (
+        "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+        Some(61_709),
+        Some(40_960),
+    ),
+    (
+        "the prompt is longer than the context length currently available to the model; shorten the prompt",
+        None,
+        None,
+    ),
+    ("prompt too long; exceeded max context length by 500 tokens", None, None),
+    (
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).",
+        Some(13_055),
+        Some(4096),
+    ),
+    (
+        "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.",
+        Some(111_490),
+        Some(32_768),
+    ),
+    ("Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)", Some(5000), Some(4096)),
+    (
+        "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+        Some(136_973),
+        Some(131_072),
+    ),
+    (
+        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        Some(40_000),
+        Some(32_768),
+    ),
+    (
+        "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+        None,
+        Some(8192),
+    ),
+    ("prompt token count of 138898 exceeds the limit of 64000", Some(138_898), Some(64_000)),
+    (
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
+        None,
+        Some(262_144),
+    ),
+    (
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
+        None,
+        Some(129_024),
+    ),
+    ("invalid params, context window exceeds limit (2013)", None, None),
+    (
+        "The prompt is too long: 140000, model maximum context length: 131072",
+        Some(140_000),
+        Some(131_072),
+    ),
+    (
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`",
+        Some(5000),
+        Some(4096),
+    ),
+    (
+        "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+        Some(5000),
+        Some(4096),
+    ),
+    (
+        "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - Error code: 400 - {'error': {'message': 'too many'}}",
+        None,
+        None,
+    ),
+    (
+        "Requested token count exceeds the model's maximum context length of 131072 tokens.",
+        None,
+        Some(131_072),
+    ),
+    (
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+        Some(131_393),
+        Some(131_040),
+    ),
+    (
+        "Error code: 400 - {'error': {'message': \"This model's maximum context length is 8192 tokens\"}}",
+        None,
+        Some(8192),
+    ),
+    ("当前对话上下文过长，请压缩上下文后重试", None, None),
+    (
+        "Unable to submit request because the input token count is 1100000 but model only supports up to 1048576.",
+        Some(1_100_000),
+        Some(1_048_576),
+    ),
+    (
+        "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9000",
+        Some(9000),
+        Some(8192),
+    ),
+    ("Requested tokens (9000) exceed context window of 8192", Some(9000), Some(8192)),
+    ("Prompt exceeds max length", None, None),
+    ("model max length exceeded, max length:4096", None, Some(4096)),
+    ("Input tokens exceeded", None, None),
+    ("Request payload size exceeds the limit", None, None),
+    ("the conversation is too long", None, None),
+    ("Input sequence is too long", None, None),
+    ("The user message is too long", None, None),
+];
+
 #[test]
 fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
-    let (some, none) = (|n: u64| Some(n), None);
-    for (message, prompt, limit) in [
-        (
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
-            some(9000),
-            some(8192),
-        ),
-        (
-            "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (100 in the messages, 200 in the functions, and 8700 in the completion).",
-            some(300),
-            some(8192),
-        ),
-        (
-            "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens. Please reduce the length of the messages.",
-            some(300_000),
-            some(272_000),
-        ),
-        (
-            "Your input exceeds the context window of this model. Please adjust your input and try again.",
-            none,
-            none,
-        ),
-        ("prompt is too long: 200,251 tokens > 200,000 maximum", some(200_251), some(200_000)),
-        (
-            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again",
-            some(190_000),
-            some(200_000),
-        ),
-        ("Request exceeds the maximum size", none, none),
-        ("Request size exceeds model context window", none, none),
-        (
-            "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
-            some(1_200_293),
-            some(1_048_576),
-        ),
-        (
-            "The input token count exceeds the maximum number of tokens allowed 1048576.",
-            none,
-            some(1_048_576),
-        ),
-        ("Please reduce the length of the messages or completion.", none, none),
-        (
-            "This endpoint\u{2019}s maximum context length is 131072 tokens. However, you requested about 135349 tokens (60662 of text input, 10687 of tool input, 64000 in the output). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.",
-            some(71_349),
-            some(131_072),
-        ),
-        ("Input is too long for requested model.", none, none),
-        (
-            "The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum",
-            some(210_000),
-            some(200_000),
-        ),
-        (
-            "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
-            some(5000),
-            some(4096),
-        ),
-        ("the request exceeds the available context size, try increasing it", none, none),
-        ("Context size has been exceeded.", none, none),
-        (
-            "This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 3500 input tokens, for a total of at least 4500 tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
-            none,
-            some(4096),
-        ),
-        (
-            "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 100 input tokens (5000 > 4096 - 100).",
-            some(100),
-            some(4096),
-        ),
-        (
-            "The decoder prompt (length 10127) is longer than the maximum model length of 8192.",
-            some(10_127),
-            some(8192),
-        ),
-        (
-            "Input length (9000) exceeds model's maximum context length (8192).",
-            some(9000),
-            some(8192),
-        ),
-        (
-            "The engine prompt length 41000 exceeds the max_model_len 40960. Please reduce prompt.",
-            some(41_000),
-            some(40_960),
-        ),
-        (
-            "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
-            some(61_709),
-            some(40_960),
-        ),
-        (
-            "the prompt is longer than the context length currently available to the model; shorten the prompt",
-            none,
-            none,
-        ),
-        ("prompt too long; exceeded max context length by 500 tokens", none, none),
-        (
-            "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).",
-            some(13_055),
-            some(4096),
-        ),
-        (
-            "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.",
-            some(111_490),
-            some(32_768),
-        ),
-        ("Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)", some(5000), some(4096)),
-        (
-            "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
-            some(136_973),
-            some(131_072),
-        ),
-        (
-            "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
-            some(40_000),
-            some(32_768),
-        ),
-        (
-            "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
-            none,
-            some(8192),
-        ),
-        ("prompt token count of 138898 exceeds the limit of 64000", some(138_898), some(64_000)),
-        (
-            "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
-            none,
-            some(262_144),
-        ),
-        (
-            "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
-            none,
-            some(129_024),
-        ),
-        ("invalid params, context window exceeds limit (2013)", none, none),
-        (
-            "The prompt is too long: 140000, model maximum context length: 131072",
-            some(140_000),
-            some(131_072),
-        ),
-        (
-            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`",
-            some(5000),
-            some(4096),
-        ),
-        (
-            "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
-            some(5000),
-            some(4096),
-        ),
-        (
-            "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - Error code: 400 - {'error': {'message': 'too many'}}",
-            none,
-            none,
-        ),
-        (
-            "Requested token count exceeds the model's maximum context length of 131072 tokens.",
-            none,
-            some(131_072),
-        ),
-        (
-            "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
-            some(131_393),
-            some(131_040),
-        ),
-        (
-            "Error code: 400 - {'error': {'message': \"This model's maximum context length is 8192 tokens\"}}",
-            none,
-            some(8192),
-        ),
-        ("当前对话上下文过长，请压缩上下文后重试", none, none),
-        (
-            "Unable to submit request because the input token count is 1100000 but model only supports up to 1048576.",
-            some(1_100_000),
-            some(1_048_576),
-        ),
-        (
-            "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9000",
-            some(9000),
-            some(8192),
-        ),
-        ("Requested tokens (9000) exceed context window of 8192", some(9000), some(8192)),
-        ("Prompt exceeds max length", none, none),
-        ("model max length exceeded, max length:4096", none, some(4096)),
-        ("Input tokens exceeded", none, none),
-        ("Request payload size exceeds the limit", none, none),
-        ("the conversation is too long", none, none),
-        ("Input sequence is too long", none, none),
-        ("The user message is too long", none, none),
-    ] {
+    for &(message, prompt, limit) in WORDINGS {
         for (status, place) in [
             (Some(400), OverflowPlace::Body),
             (Some(413), OverflowPlace::Body),
